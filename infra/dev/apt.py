@@ -1,0 +1,83 @@
+"""Debian's and Ubuntu's packages, unpacked into a folder of ours: no root, nothing installed.
+
+apt works on private lists and a private cache; the machine's own dpkg status is only read, so that
+apt names exactly what this machine lacks, whatever the release calls it. The machine's hooks are
+cleared: they would tidy the machine's own cache. Signatures are checked as apt always does.
+"""
+
+import fcntl
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from infra.dev.paths import CACHE, private_folder
+from infra.dev.steps import Failure, demand
+
+CONFIGURATION = """\
+Dir::State::lists "{folder}/lists";
+Dir::Cache "{folder}/cache";
+APT::Sandbox::User "";
+Debug::NoLocking "true";
+Acquire::Languages "none";
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+"""
+_PACKAGE_FILE = re.compile(r"^'[^']+' (?P<name>[^_\s]+)_\S+\.deb ", re.MULTILINE)
+
+
+def available() -> bool:
+    return bool(shutil.which("apt-get") and shutil.which("dpkg-deb"))
+
+
+def unpack(packages: Sequence[str], folder: Path) -> None:
+    """Puts the packages, and what they need that is missing here, into `folder`: wholly or not."""
+    work = private_folder(CACHE / "apt")
+    with (work / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if folder.exists():  # another command of ours has done it while we waited
+            return
+        apt = _prepare(work)
+        private_folder(folder.parent)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpacking-") as name:
+            for package in _download(apt, packages, Path(name)):
+                _run(["dpkg-deb", "-x", str(package), f"{name}/root"], "unpacking")
+            (Path(name) / "root").rename(folder)
+
+
+def needed(listing: str) -> list[str]:
+    """The packages' names in what `apt-get install --print-uris` prints."""
+    return [match["name"] for match in _PACKAGE_FILE.finditer(listing)]
+
+
+def _prepare(work: Path) -> list[str]:
+    """apt-get as a command that touches nothing but `work`."""
+    private_folder(work / "lists" / "partial")
+    private_folder(work / "cache" / "archives" / "partial")
+    configuration = work / "apt.conf"
+    configuration.write_text(CONFIGURATION.format(folder=work))
+    return ["apt-get", "--config-file", str(configuration), "--quiet=2"]
+
+
+def _download(apt: list[str], packages: Sequence[str], folder: Path) -> list[Path]:
+    # A source that doesn't answer spoils `update` as a whole; what matters is said by the next call.
+    update = subprocess.run([*apt, "update"], capture_output=True, text=True)
+    install = ["install", "--print-uris", "--reinstall", "--yes", "--no-install-recommends"]
+    listing = subprocess.run([*apt, *install, *packages], capture_output=True, text=True)
+    if listing.returncode != 0:
+        listing.stderr = update.stderr + listing.stderr
+    names = needed(demand(listing, f"finding the packages {' '.join(packages)}"))
+    if not names:
+        raise Failure(f"apt names no files for {' '.join(packages)}: {listing.stderr.strip()}")
+    download = subprocess.run(
+        [*apt, "download", *names], cwd=folder, capture_output=True, text=True
+    )
+    demand(download, "downloading packages")
+    return sorted(folder.glob("*.deb"))
+
+
+def _run(command: list[str], what: str) -> None:
+    demand(subprocess.run(command, capture_output=True, text=True), what)

@@ -1,0 +1,131 @@
+"""The entry of `./dev`: makes the environment that a command needs, then becomes that command.
+
+Standard library only, for it runs before anything is installed. An environment that is fresh (the
+stamp in it names the lock, the project file and the folder it was made from) is left alone.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from typing import NoReturn
+
+from infra.dev import python
+from infra.dev.paths import BOOT, LOCKS, ROOT, VAR, VENV, private_folder
+from infra.dev.steps import Failure, give_up, step
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: what it is for, the module that does it, the environment it needs."""
+
+    summary: str
+    module: str
+    group: str | None = None
+
+
+COMMANDS = {
+    "up": Command("start everything: Redis, MariaDB and the services", "infra.dev.up", "server"),
+    "status": Command("what runs, and where it listens (--json for scripts)", "infra.dev.status"),
+    "logs": Command("what the services say (logs [service] [-f])", "infra.dev.logs"),
+    "down": Command("stop everything", "infra.dev.down"),
+    "test": Command("lint, then all tests (arguments go to pytest)", "infra.dev.test", "test"),
+    "lint": Command("ruff, mypy, import-linter, shellcheck", "infra.dev.lint", "test"),
+    "lock": Command("choose versions anew and write locks/", "infra.dev.lock", "boot"),
+    "bench": Command("measure (bench queue runs bench/queue.py)", "infra.dev.bench", "bench"),
+}
+# Each group holds all of the one before it, so that no command takes packages from another.
+GROUPS = ("server", "test", "bench")
+STAMP = VENV / "made-from.json"
+
+
+def main(arguments: list[str]) -> NoReturn:
+    name = arguments[0] if arguments else "--help"
+    if name in ("-h", "--help", "help"):
+        print(usage())
+        sys.exit(0 if arguments else 2)
+    if name not in COMMANDS:
+        print(f"dev: there is no command {name!r}\n\n{usage()}", file=sys.stderr)
+        sys.exit(2)
+    command = COMMANDS[name]
+    try:
+        interpreter = prepare(command.group)
+    except Failure as failure:
+        give_up(failure)
+    sys.stdout.flush()
+    os.execv(interpreter, [interpreter, "-m", command.module, *arguments[1:]])
+
+
+def usage() -> str:
+    lines = [f"  ./dev {name:8} {command.summary}" for name, command in COMMANDS.items()]
+    return "\n".join(
+        [
+            "Run, test and measure Gatepost. Everything it makes is below var/.\n",
+            *lines,
+            "\n`./dev COMMAND --help` tells a command's options.",
+        ]
+    )
+
+
+def prepare(group: str | None) -> str:
+    """The Python that has the group's packages, installed now if they aren't yet."""
+    if group is None:
+        return sys.executable
+    private_folder(VAR)
+    with (VAR / "setup.lock").open("w") as lock:
+        _wait_for(lock.fileno())
+        if group == "boot":
+            python.boot_environment()
+            return str(BOOT / "bin" / "python")
+        if not is_fresh(group):
+            install(group)
+    return str(VENV / "bin" / "python")
+
+
+def is_fresh(group: str) -> bool:
+    """Whether the environment was made from today's files, for this group or a larger one."""
+    try:
+        made = json.loads(STAMP.read_text())
+        larger = GROUPS.index(made["group"]) >= GROUPS.index(group)
+        return larger and made["digest"] == digest(made["group"]) and python.works(VENV)
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+def digest(group: str) -> str:
+    """Of everything that the environment depends on, its place included (scripts name it)."""
+    parts = [str(ROOT).encode(), (LOCKS / f"{group}.txt").read_bytes()]
+    parts.append((ROOT / "pyproject.toml").read_bytes())
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+def install(group: str) -> None:
+    print(f"Setting up in {VAR} (needed once)", flush=True)
+    STAMP.unlink(missing_ok=True)
+    with step(f"Python {sys.version.split()[0]}, virtual environment"):
+        if VENV.exists() and not python.belongs_here(VENV):
+            shutil.rmtree(VENV)
+        if not python.works(VENV):
+            python.make_environment(VENV)
+    installer = python.installer()
+    count = (LOCKS / f"{group}.txt").read_text().count("==")
+    with step(f"{count} packages for `{group}`, by {installer.name}"):
+        installer.sync(LOCKS / f"{group}.txt")
+    with step("gatepost itself"):
+        installer.install_project()
+    STAMP.write_text(json.dumps({"group": group, "digest": digest(group)}))
+
+
+def _wait_for(descriptor: int) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("Another ./dev is setting up; waiting for it", flush=True)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

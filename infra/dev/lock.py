@@ -1,0 +1,49 @@
+"""`./dev lock`: writes locks/ from pyproject.toml, one self-contained file for each environment.
+
+What is pinned stays where it still fits; `--upgrade` or `--upgrade-package NAME` (uv's own options)
+choose anew. A lock names packages, versions and hashes: where they come from is each user's own
+configuration. The larger environments keep to the versions of the smaller ones.
+"""
+
+import subprocess
+import sys
+
+from infra.dev.paths import BOOT, LOCKS, ROOT
+from infra.dev.python import uv_environment
+from infra.dev.steps import Failure, demand, give_up, step
+
+PROJECT = ["pyproject.toml"]
+SERVER = [*PROJECT, "--extra", "server", "--group", "build"]
+TEST = [*SERVER, "--group", "test"]
+# What goes into each lock, and the lock whose versions it shares.
+ENVIRONMENTS = {
+    "boot": (["--group", "boot"], None),
+    "valkey": (["--group", "valkey"], None),
+    "base": (PROJECT, None),
+    "server": (SERVER, "base"),
+    "test": (TEST, "server"),
+    "bench": ([*TEST, "--group", "bench"], "test"),
+}
+OPTIONS = (
+    "--quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate".split()
+)
+
+
+def main(arguments: list[str]) -> None:
+    environment = uv_environment()
+    for name, (sources, smaller) in ENVIRONMENTS.items():
+        constraint = ["--constraint", str(LOCKS / f"{smaller}.txt")] if smaller else []
+        command = [str(BOOT / "bin" / "uv"), "pip", "compile", *OPTIONS, *sources, *constraint]
+        command += ["--output-file", str(LOCKS / f"{name}.txt"), *arguments]
+        with step(f"locks/{name}.txt"):
+            demand(
+                subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True),
+                f"choosing versions for {name}",
+            )
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except Failure as failure:
+        give_up(failure)

@@ -1,0 +1,158 @@
+"""Virtual environments and what is installed into them, by uv or, where uv can't be had, by pip.
+
+Standard library only. The user's own pip configuration decides where packages come from; every file
+is checked against the hashes of a lock.
+"""
+
+import ast
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from infra.dev import apt
+from infra.dev.paths import BOOT, CACHE, LOCKS, ROOT, VENV
+from infra.dev.steps import Failure, demand, step
+
+WHEELS = Path("/usr/share/python-wheels")  # where distributions keep the wheel that venv would use
+# What uv calls the settings of pip.
+UV_NAMES = {
+    "index-url": "UV_DEFAULT_INDEX",
+    "extra-index-url": "UV_INDEX",
+    "find-links": "UV_FIND_LINKS",
+    "no-index": "UV_NO_INDEX",
+    "trusted-host": "UV_INSECURE_HOST",
+    "cert": "SSL_CERT_FILE",
+    "client-cert": "SSL_CLIENT_CERT",
+    "proxy": "ALL_PROXY",
+    "timeout": "UV_HTTP_TIMEOUT",
+}
+
+
+@dataclass(frozen=True)
+class Installer:
+    """A program that makes `var/venv` hold what a lock says, and nothing else if it can."""
+
+    name: str
+    environment: Mapping[str, str]
+    sync_command: Sequence[str]
+    install_command: Sequence[str]
+
+    def sync(self, lock: Path) -> None:
+        done = _run([*self.sync_command, str(lock)], self.environment)
+        demand(done, f"installing {lock.name} by {self.name}")
+
+    def install_project(self) -> None:
+        arguments = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
+        done = _run([*self.install_command, *arguments], self.environment)
+        demand(done, f"installing gatepost by {self.name}")
+
+
+def installer() -> Installer:
+    """uv, out of an environment of its own; pip if uv can't be had."""
+    try:
+        boot_environment()
+    except Failure as failure:
+        print(f"  uv can't be had ({str(failure).splitlines()[-1]}): pip does it, slower")
+        install = [*_pip(VENV), "install", "--quiet"]
+        return Installer("pip", _pip_environment(), [*install, "--require-hashes", "-r"], install)
+    uv = [str(BOOT / "bin" / "uv"), "pip"]
+    options = ["--quiet", "--python", str(VENV / "bin" / "python")]
+    sync, install = [*uv, "sync", *options, "--require-hashes"], [*uv, "install", *options]
+    return Installer("uv", uv_environment(), sync, install)
+
+
+def boot_environment() -> None:
+    """Makes the environment that holds uv, unless it's there."""
+    lock = (LOCKS / "boot.txt").read_text()
+    stamp = BOOT / "made-from.txt"
+    if works(BOOT) and stamp.exists() and stamp.read_text() == lock:
+        return
+    with step("uv"):
+        make_environment(BOOT)
+        install = ["install", "--quiet", "--require-hashes", "-r", str(LOCKS / "boot.txt")]
+        demand(_run([*_pip(BOOT), *install], _pip_environment()), "installing uv by pip")
+        stamp.write_text(lock)
+
+
+def make_environment(folder: Path) -> None:
+    venv.EnvBuilder(clear=True, symlinks=True, with_pip=False).create(folder)
+
+
+def works(folder: Path) -> bool:
+    """Whether the environment's Python runs: it doesn't after its base was upgraded or removed."""
+    python = folder / "bin" / "python"
+    return python.exists() and _run([str(python), "-c", ""]).returncode == 0
+
+
+def belongs_here(folder: Path) -> bool:
+    """Whether it was made at this place: a copied checkout's scripts name the other one."""
+    return f" {folder}\n" in (folder / "pyvenv.cfg").read_text()
+
+
+def uv_environment() -> dict[str, str]:
+    """The environment for uv: the user's own, and what the user has told pip."""
+    listing = demand(_run([*_pip(BOOT), "config", "list"]), "reading pip's configuration")
+    ours = {
+        "UV_SYSTEM_CERTS": "1",
+        "UV_PYTHON_DOWNLOADS": "never",
+        "UV_CACHE_DIR": str(CACHE / "uv"),
+        # As pip does: the best version of all indexes. The hashes keep strangers out.
+        "UV_INDEX_STRATEGY": "unsafe-best-match",
+    }
+    return ours | translate(listing) | os.environ
+
+
+def translate(listing: str) -> dict[str, str]:
+    """What `pip config list` prints, in uv's variables; later sources win, as they do for pip."""
+    found: dict[str, dict[str, str]] = {"global": {}, "install": {}, ":env:": {}}
+    for line in listing.splitlines():
+        name, _, value = line.partition("=")
+        section, _, key = name.rpartition(".")
+        key = key.replace("_", "-").removeprefix("default-")
+        if section in found and key in UV_NAMES:
+            found[section][UV_NAMES[key]] = " ".join(str(ast.literal_eval(value)).split())
+    merged = found["global"] | found["install"] | found[":env:"]
+    if "UV_FIND_LINKS" in merged:
+        merged["UV_FIND_LINKS"] = merged["UV_FIND_LINKS"].replace(" ", ",")
+    return merged
+
+
+def _pip(environment: Path) -> list[str]:
+    """pip as a command of that environment, run from a wheel: none needs to be installed."""
+    return [str(environment / "bin" / "python"), str(_pip_wheel() / "pip")]
+
+
+def _pip_wheel() -> Path:
+    folders = [Path(sysconfig.get_path("stdlib")) / "ensurepip" / "_bundled", WHEELS]
+    unpacked = CACHE / "python-wheels"
+    if not _wheels(*folders) and not _wheels(unpacked / WHEELS.relative_to("/")):
+        if not apt.available():
+            raise Failure(
+                f"{sys.executable} comes without pip and ensurepip, and this machine has no apt to\n"
+                "get them with. Install your distribution's packages of pip and venv for Python 3."
+            )
+        try:
+            apt.unpack(["python3-pip-whl"], unpacked)
+        except Failure as failure:
+            raise Failure(f"{failure}\nInstall pip yourself: apt-get install python3-venv") from None
+    return _wheels(*folders, unpacked / WHEELS.relative_to("/"))[0]
+
+
+def _wheels(*folders: Path) -> list[Path]:
+    return [wheel for folder in folders for wheel in sorted(folder.glob("pip-*.whl"))]
+
+
+def _pip_environment() -> dict[str, str]:
+    ours = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_CACHE_DIR": str(CACHE / "pip")}
+    return {**ours, **os.environ, "PIP_ROOT_USER_ACTION": "ignore"}
+
+
+def _run(
+    command: Sequence[str], environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, env=environment, capture_output=True, text=True)
