@@ -1,0 +1,63 @@
+"""What the gateway says, as frozen values. None has a field for a body or a number."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+# Nothing but a late success or an audited redrive moves a message on from these.
+FINAL_STATUSES = frozenset({"delivered", "failed", "erased", "duplicate"})
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The gateway has the message and will not lose it.
+
+    `durability` says who has committed it: `full` (queue and ledger), `queue` or `ledger`.
+    """
+
+    message_id: str
+    status: str
+    queued_at: datetime
+    durability: str
+    request_id: str | None
+    # A caller may have made it of anything, so it is not shown.
+    idempotency_key: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageStatus:
+    """Where a message is on its way."""
+
+    message_id: str
+    status: str
+    created_at: datetime
+    queued_at: datetime | None
+    delivered_at: datetime | None
+    attempt_count: int
+
+    @property
+    def final(self) -> bool:
+        return self.status in FINAL_STATUSES
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The certificate that the gateway saw."""
+
+    fingerprint: str
+    serial: str
+    not_before: datetime
+    not_after: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who this certificate is to the gateway, and what it may do."""
+
+    client_id: str
+    domain: str
+    role: str
+    name: str
+    certificate: Certificate
+    rate_per_second: float
+    burst: int
+    max_body_characters: int

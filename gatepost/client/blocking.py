@@ -1,0 +1,128 @@
+"""The blocking client: carries out the flows' steps in turn. It decides nothing."""
+
+import random
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from types import TracebackType
+from uuid import UUID
+
+import httpx
+
+from gatepost.client import flows
+from gatepost.client.answers import Identity, MessageStatus, Receipt
+from gatepost.client.calls import Call
+from gatepost.client.connection import FileName, settings
+from gatepost.client.failures import TransportFailure, explain
+
+
+class Client:
+    """A connection to the gateway, for use with `with` or `close()`; safe to share by threads.
+
+    Every send carries an Idempotency-Key: the one given, or a new UUID. It is kept when the send is
+    repeated, here (for up to `retry_for` seconds, and only what was certainly not accepted: no
+    connection, 429, 503) or by the caller after an `OutcomeUnknown`, with the key of that error.
+    The gateway does not yet compare keys, so that repeating may make a second message; for the same
+    reason an `OutcomeUnknown` is not repeated here.
+
+    `timeout` is for one try, in seconds. `retry_for=0` tries once.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        ca: FileName,
+        cert: FileName,
+        key: FileName,
+        timeout: float = 10.0,
+        retry_for: float = 30.0,
+    ) -> None:
+        self._http = httpx.Client(**settings(base_url, ca=ca, cert=cert, key=key, timeout=timeout))
+        self._timing = flows.Timing(retry_for, time.monotonic, random.random)
+
+    def send(
+        self,
+        sender_number: str,
+        message_body: str,
+        *,
+        client_id: str | None = None,
+        timestamp: datetime | str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Receipt:
+        """Hand over a message. The receipt means: it is committed and will not be lost."""
+        flow = flows.send(
+            self._timing,
+            sender_number,
+            message_body,
+            client_id=client_id,
+            timestamp=timestamp,
+            idempotency_key=idempotency_key,
+        )
+        return self._run(flow)
+
+    def status(self, message_id: UUID | str) -> MessageStatus:
+        return self._run(flows.status(self._timing, message_id))
+
+    def watch(
+        self, message_id: UUID | str, timeout: float = float("inf")
+    ) -> Iterator[MessageStatus]:
+        """Each change of a message until it is final; `StillWaiting` after `timeout` seconds."""
+        flow = flows.watch(self._timing, message_id, timeout)
+        heard: flows.Heard = None
+        while True:
+            try:
+                step = flow.send(heard)
+            except StopIteration:
+                return
+            if isinstance(step, MessageStatus):
+                heard = None
+                yield step
+            else:
+                heard = self._perform(step)
+
+    def wait(self, message_id: UUID | str, timeout: float) -> MessageStatus:
+        """The final status of a message; `StillWaiting` after `timeout` seconds."""
+        return list(self.watch(message_id, timeout))[-1]
+
+    def whoami(self) -> Identity:
+        """What the gateway makes of this certificate: identity, limits, expiry."""
+        return self._run(flows.whoami(self._timing))
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Client of {self._http.base_url}>"
+
+    def _run(self, flow: flows.Flow[flows.T]) -> flows.T:
+        heard: flows.Heard = None
+        while True:
+            try:
+                step = flow.send(heard)
+            except StopIteration as end:
+                value: flows.T = end.value
+                return value
+            heard = self._perform(step)
+
+    def _perform(self, step: Call | flows.Pause) -> flows.Heard:
+        if isinstance(step, flows.Pause):
+            time.sleep(step.seconds)
+            return None
+        try:
+            return self._http.request(
+                step.method, step.path, headers=step.headers, content=step.content
+            )
+        except TransportFailure as failure:
+            return explain(step, failure)

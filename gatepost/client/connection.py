@@ -1,0 +1,53 @@
+"""How both clients connect: over https alone, to the address that was given and nowhere else."""
+
+import os
+import ssl
+from pathlib import Path
+from platform import python_version
+from typing import TypeAlias, TypedDict
+
+import httpx
+
+from gatepost import __version__
+from gatepost.client.trust import trust
+
+FileName: TypeAlias = str | os.PathLike[str]
+
+# Shorter than the five seconds after which the proxy hangs up on an idle connection: a send that
+# meets the hanging-up has an unknown outcome.
+IDLE_SECONDS = 3.0
+
+
+class Settings(TypedDict):
+    """What an httpx client is made of, sync or async."""
+
+    base_url: httpx.URL
+    verify: ssl.SSLContext
+    timeout: float
+    limits: httpx.Limits
+    headers: dict[str, str]
+    trust_env: bool
+
+
+def settings(
+    base_url: str, *, ca: FileName, cert: FileName, key: FileName, timeout: float
+) -> Settings:
+    return Settings(
+        base_url=_checked(base_url),
+        verify=trust(Path(ca), Path(cert), Path(key)),
+        timeout=timeout,
+        limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),
+        headers={"User-Agent": f"gatepost/{__version__} python/{python_version()}"},
+        # Neither a proxy nor a netrc that the environment happens to name.
+        trust_env=False,
+    )
+
+
+def _checked(base_url: str) -> httpx.URL:
+    try:
+        url = httpx.URL(base_url)
+    except httpx.InvalidURL:
+        url = httpx.URL()
+    if url.scheme != "https" or not url.host or url.userinfo or url.query or url.fragment:
+        raise ValueError("base_url is https://host:port of the gateway's proxy, and nothing more")
+    return url

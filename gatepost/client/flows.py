@@ -1,0 +1,130 @@
+"""The logic of the client, once: generators that say what to do next and are told what came of it.
+
+A flow yields a Call (answered with a response or an error) or a Pause (answered with nothing); the
+two clients only carry these out, one by blocking, the other by awaiting. So retries, deadlines and
+following a message can't differ between them.
+"""
+
+import logging
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TypeAlias, TypeVar
+from uuid import UUID, uuid4
+
+import httpx
+
+from gatepost.client.answers import Identity, MessageStatus, Receipt
+from gatepost.client.calls import Call, send_call, status_call, whoami_call
+from gatepost.client.errors import GatepostError, StillWaiting
+from gatepost.client.parsing import parse_identity, parse_receipt, parse_status
+from gatepost.client.refusals import refusal
+from gatepost.client.retries import pause_before_retry
+
+log = logging.getLogger("gatepost.client")
+
+FIRST_LOOK = 0.02
+LOOK_SHARE = 0.2
+LONGEST_LOOK = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Do nothing for so many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Where a flow takes time and chance from, and how long it keeps trying."""
+
+    retry_for: float
+    now: Callable[[], float]
+    jitter: Callable[[], float]
+
+
+T = TypeVar("T")
+Heard: TypeAlias = httpx.Response | GatepostError | None
+Flow: TypeAlias = Generator[Call | Pause, Heard, T]
+Watch: TypeAlias = Generator[Call | Pause | MessageStatus, Heard, None]
+
+
+def exchange(call: Call, timing: Timing, retry_for: float) -> Flow[httpx.Response]:
+    """One call, repeated as `retries` allows, until it succeeds or `retry_for` seconds are over."""
+    until = timing.now() + retry_for
+    retries = 0
+    while True:
+        heard = yield call
+        if isinstance(heard, httpx.Response):
+            if heard.is_success:
+                return heard
+            heard = refusal(call, heard, datetime.now(UTC))
+        assert heard is not None, "a Call is always answered"
+        remaining = until - timing.now()
+        pause = pause_before_retry(
+            heard, retries=retries, remaining=remaining, jitter=timing.jitter()
+        )
+        if pause is None:
+            raise heard
+        retries += 1
+        log.info("%s Trying again in %.1f s (request %s).", heard, pause, call.request_id)
+        yield Pause(pause)
+
+
+def send(
+    timing: Timing,
+    sender_number: str,
+    message_body: str,
+    *,
+    client_id: str | None,
+    timestamp: datetime | str | None,
+    idempotency_key: str | None,
+) -> Flow[Receipt]:
+    """One key for the whole send, its repetitions included."""
+    call = send_call(
+        sender_number,
+        message_body,
+        client_id=client_id,
+        timestamp=timestamp,
+        idempotency_key=str(uuid4()) if idempotency_key is None else idempotency_key,
+    )
+    try:
+        return parse_receipt(call, (yield from exchange(call, timing, timing.retry_for)))
+    except GatepostError as error:
+        error.idempotency_key = call.headers["Idempotency-Key"]
+        raise
+
+
+def status(timing: Timing, message_id: UUID | str) -> Flow[MessageStatus]:
+    response = yield from exchange(status_call(message_id), timing, timing.retry_for)
+    return parse_status(response)
+
+
+def whoami(timing: Timing) -> Flow[Identity]:
+    return parse_identity((yield from exchange(whoami_call(), timing, timing.retry_for)))
+
+
+def watch(timing: Timing, message_id: UUID | str, timeout: float) -> Watch:
+    """Each change of a message, from how it is now to its end."""
+    call = status_call(message_id)
+    started = timing.now()
+    latest: MessageStatus | None = None
+    while True:
+        left = started + timeout - timing.now()
+        response = yield from exchange(call, timing, min(timing.retry_for, left))
+        current = parse_status(response)
+        if current != latest:
+            yield current
+        if current.final:
+            return
+        latest = current
+        passed = timing.now() - started
+        if passed >= timeout:
+            raise StillWaiting(f"The message is still {current.status}.", current)
+        yield Pause(min(next_look(passed), timeout - passed))
+
+
+def next_look(passed: float) -> float:
+    """Seconds until the next look: soon at first, then a fixed share of the time gone by."""
+    return min(LONGEST_LOOK, max(FIRST_LOOK, passed * LOOK_SHARE))

@@ -1,0 +1,109 @@
+"""From a refusal to an error. Pure; nothing of an answer that isn't a problem is ever repeated."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx
+
+from gatepost.client import errors
+from gatepost.client.calls import Call
+from gatepost.errors import FieldError
+
+OUTCOME_UNKNOWN = "urn:gatepost:problem:outcome-unknown"
+NOT_GATEPOST = "The answer is not one of Gatepost's. Does the address lead to its proxy?"
+
+_BY_STATUS: dict[int, type[errors.GatepostError]] = {
+    401: errors.Forbidden,
+    403: errors.Forbidden,
+    404: errors.NotFound,
+    429: errors.RateLimited,
+    503: errors.Unavailable,
+}
+
+
+def refusal(call: Call, response: httpx.Response, now: datetime) -> errors.GatepostError:
+    """The error that an answer which is no success stands for."""
+    problem = _problem(response)
+    request_id = _printable(response.headers.get("X-Request-Id")) or call.request_id
+    if problem is None and response.status_code < 500 and response.status_code != 429:
+        return errors.UnexpectedAnswer(NOT_GATEPOST, request_id=request_id)
+    message = _words(response.status_code, problem)
+    cls = _class_of(call, response.status_code, problem)
+    if cls is errors.OutcomeUnknown:
+        message = f"{message} {errors.OutcomeUnknown.advice}"
+    if issubclass(cls, errors.RetryableError):
+        wait = retry_after(response.headers.get("Retry-After"), now)
+        return cls(message, problem=problem, request_id=request_id, retry_after=wait)
+    return cls(message, problem=problem, request_id=request_id)
+
+
+def _class_of(
+    call: Call, status: int, problem: errors.Problem | None
+) -> type[errors.GatepostError]:
+    if problem is not None and problem.type == OUTCOME_UNKNOWN:
+        return errors.OutcomeUnknown
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if status < 500:
+        return errors.Refused
+    # A fault half-way (or of something in between) says nothing about what was done before it.
+    return errors.Unavailable if call.repeatable else errors.OutcomeUnknown
+
+
+def _words(status: int, problem: errors.Problem | None) -> str:
+    if problem is None:
+        return f"The answer was {status}, without an explanation."
+    places = "; ".join(f"{e.pointer or '/'}: {e.detail}" for e in problem.errors)
+    words = problem.detail or problem.title or f"The answer was {status}."
+    return f"{words} ({places})" if places else words
+
+
+def _problem(response: httpx.Response) -> errors.Problem | None:
+    media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    document = _document(response)
+    if media_type != "application/problem+json" or document is None:
+        return None
+    places = document.get("errors")
+    return errors.Problem(
+        type=_printable(document.get("type"), "about:blank"),
+        title=_printable(document.get("title"), response.reason_phrase),
+        status=response.status_code,
+        detail=_printable(document.get("detail")),
+        errors=tuple(
+            FieldError(_printable(place.get("pointer")), _printable(place.get("detail")))
+            for place in (places if isinstance(places, list) else [])
+            if isinstance(place, dict)
+        ),
+        request_id=_printable(document.get("request_id")) or None,
+    )
+
+
+def _printable(value: object, otherwise: str = "") -> str:
+    """Text that can't move a terminal's cursor or change its colours."""
+    if not isinstance(value, str):
+        return otherwise
+    return "".join(character if character.isprintable() else " " for character in value)
+
+
+def retry_after(value: str | None, now: datetime) -> float | None:
+    """Seconds from a Retry-After header, in either of its forms (RFC 9110)."""
+    if value is None:
+        return None
+    if value.isascii() and value.isdigit():
+        return float(value)
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())
+
+
+def _document(response: httpx.Response) -> Mapping[str, Any] | None:
+    try:
+        document = json.loads(response.content)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None

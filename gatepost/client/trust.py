@@ -1,0 +1,47 @@
+"""Who is trusted and who we are: the three PEM files of a client, looked at before they are used.
+
+OpenSSL's own words for a bad file help nobody, and for an encrypted key it would ask the terminal.
+"""
+
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from gatepost.client.errors import CertificateError
+from gatepost.errors import ConfigurationError
+from gatepost.tls import TlsFiles, client_context
+
+T = TypeVar("T")
+
+
+def trust(ca: Path, cert: Path, key: Path) -> ssl.SSLContext:
+    """TLS 1.3 to a server of that CA, as the holder of that certificate."""
+    _read("CA file", ca, x509.load_pem_x509_certificates)
+    chain = _read("client certificate", cert, x509.load_pem_x509_certificates)
+    try:
+        private = _read("client key", key, lambda content: load_pem_private_key(content, None))
+    except TypeError:
+        raise CertificateError(
+            f"The client key {key} is encrypted: give one without a password."
+        ) from None
+    if private.public_key() != chain[0].public_key():
+        raise CertificateError(f"The client key {key} does not belong to the certificate {cert}.")
+    try:
+        return client_context(TlsFiles(cert_file=cert, key_file=key, ca_file=ca))
+    except ConfigurationError as error:
+        raise CertificateError(str(error)) from None
+
+
+def _read(what: str, path: Path, load: Callable[[bytes], T]) -> T:
+    try:
+        return load(path.read_bytes())
+    except OSError as error:
+        reason = error.strerror or "unreadable"
+        raise CertificateError(f"The {what} {path} can't be read: {reason}.") from None
+    except (ValueError, UnsupportedAlgorithm):
+        raise CertificateError(f"The {what} {path} is not what it should be: no PEM.") from None
