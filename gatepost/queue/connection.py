@@ -1,0 +1,25 @@
+"""How a service opens its connection to Redis for the engine.
+
+redis-py would send a command again when its reply is lost. For the engine that is not harmless: a
+second reserve leases other messages. So nothing is repeated behind the caller's back; what failed
+is a typed error, and the caller, who knows what it asked, decides.
+"""
+
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+CONNECT_TIMEOUT = 2.0
+REPLY_TIMEOUT = 7.0
+"""Longer than the longest wait for a signal."""
+
+
+def connect(url: str, max_connections: int = 64) -> Redis:
+    """Return a client for the engine; it connects when first used."""
+    return Redis.from_url(
+        url,
+        max_connections=max_connections,
+        socket_connect_timeout=CONNECT_TIMEOUT,
+        socket_timeout=REPLY_TIMEOUT,
+        retry=Retry(NoBackoff(), retries=0),
+    )

@@ -1,0 +1,83 @@
+"""The names of every Redis key of the engine, in one place.
+
+All keys of a partition carry one hash tag, so that they live in one slot of a Redis Cluster and a
+script may touch them together. Every script is given all of them, always in the order of NAMES and
+then the ready lists: what a script can reach is what was declared. ARCHITECTURE.md draws the
+states.
+
+| key          | type   | holds                                                                  |
+|--------------|--------|------------------------------------------------------------------------|
+| payload      | HASH   | id → the record as enqueued, then the payload; has the id = it is known |
+| meta         | HASH   | id → the record, once it differs from the one in front of the payload   |
+| leased       | ZSET   | id → end of its lease, in µs                                            |
+| delayed      | ZSET   | id → when it is due, in ms                                              |
+| expiry       | ZSET   | id → when it expires, in ms                                             |
+| lines        | ZSET   | line + place + id, by bytes: the ordered ids of each key, first to last |
+| ghosts       | HASH   | class + id → occurrences in that ready list to be skipped; class → sum  |
+| turns        | HASH   | whose turn it is when several priorities wait                           |
+| exposed      | SET    | ids that only Redis has                                                 |
+| dead         | ZSET   | id → when (ms) × 16 + reason; no payload                                |
+| signal       | LIST   | at most one token: "look at the ready lists"                            |
+| ready:1 … 10 | LIST   | ids of that priority; joins on the left, is taken on the right          |
+| epoch        | STRING | a random value of this data's life; gone when Redis was wiped           |
+"""
+
+from dataclasses import dataclass, field
+
+LOWEST_PRIORITY = 1
+HIGHEST_PRIORITY = 10
+
+NAMES = (
+    "payload",
+    "meta",
+    "leased",
+    "delayed",
+    "expiry",
+    "lines",
+    "ghosts",
+    "turns",
+    "exposed",
+    "dead",
+    "signal",
+)
+PRIORITIES = range(LOWEST_PRIORITY, HIGHEST_PRIORITY + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionKeys:
+    """The keys of one partition of a queue."""
+
+    queue: str
+    partition: int
+    declared: tuple[bytes, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        names = [*NAMES, *(f"ready:{priority}" for priority in PRIORITIES)]
+        object.__setattr__(self, "declared", tuple(self.named(name) for name in names))
+
+    def named(self, name: str) -> bytes:
+        """Return the full name of one key."""
+        return f"{{{self.queue}/{self.partition}}}:{name}".encode()
+
+    @property
+    def signal(self) -> bytes:
+        return self.named("signal")
+
+    @property
+    def exposed(self) -> bytes:
+        return self.named("exposed")
+
+    @property
+    def dead(self) -> bytes:
+        return self.named("dead")
+
+    @property
+    def epoch(self) -> bytes:
+        return self.named("epoch")
+
+
+def lua_names() -> str:
+    """Return the Lua that names the declared keys: PAYLOAD, META, … and KEYS[READY + n]."""
+    locals_ = ", ".join(name.upper() for name in NAMES)
+    values = ", ".join(f"KEYS[{number}]" for number in range(1, len(NAMES) + 1))
+    return f"local {locals_} = {values}\nlocal READY = {len(NAMES)}\n"

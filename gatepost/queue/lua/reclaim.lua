@@ -1,0 +1,21 @@
+#!lua flags=allow-oom
+-- reclaim: what has outlived its lease goes back to the head, to be reserved alone.
+--
+-- KEYS     the partition's (keys.py)
+-- ARGV     how many at most
+-- Returns  how many there were
+-- Keeps    the order in which they were reserved: the latest is put back first, so the earliest ends up
+--          foremost, over several calls as well. The attempt counts; the old tag settles nothing any more.
+--@use clock record places lines
+
+local ids = redis.call('ZRANGE', LEASED, '(' .. string.format('%.0f', now_us()), '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, ARGV[1])
+for _, id in ipairs(ids) do
+  local record = changed(read_record(id), NO_TAG, ALONE, COUNTED, 0)
+  redis.call('HSET', META, id, record)
+  if may_go(record, id) then wait_at_head(priority_of(record), id) end
+end
+if #ids > 0 then
+  redis.call('ZREM', LEASED, unpack(ids))
+  ring()
+end
+return #ids

@@ -1,0 +1,48 @@
+-- The record: what the engine knows of a message, in 26 bytes, or 56 for an ordered one.
+--
+--   head  flags, priority, attempts, generation, enqueued (ms), tag
+--   tail  line, place in the line, due (ms); only of an ordered message
+--
+-- It stands in front of the payload as it was enqueued. From its first change on the one in META counts.
+-- The tag is zero unless the message is leased.
+local HEAD, HEAD_SIZE = '>BBI4I4I8c8', 26
+local TAIL, FULL_SIZE = '>c16I6I8', 56
+local ORDERED, ALONE, COUNTED = 1, 2, 4
+local NO_TAG = string.rep('\0', 8)
+
+local function has(record, flag)
+  return bit.band(string.byte(record, 1), flag) ~= 0
+end
+
+local function is_ordered(record)
+  return has(record, ORDERED)
+end
+
+local function record_in_front_of(body)
+  if is_ordered(body) then return string.sub(body, 1, FULL_SIZE) end
+  return string.sub(body, 1, HEAD_SIZE)
+end
+
+-- The record of an id, or nil if the queue doesn't know it.
+local function read_record(id)
+  local record = redis.call('HGET', META, id)
+  if record then return record end
+  local body = redis.call('HGET', PAYLOAD, id)
+  return body and record_in_front_of(body)
+end
+
+local function priority_of(record)
+  return string.byte(record, 2)
+end
+
+local function tag_of(record)
+  return string.sub(record, 19, 26)
+end
+
+-- The same record under another tag: `set` and `clear` are flags, `more` is added to the attempts.
+local function changed(record, tag, set, clear, more)
+  local flags, priority, attempts, generation, enqueued = struct.unpack(HEAD, record)
+  flags = bit.band(bit.bor(flags, set), bit.bnot(clear))
+  local head = struct.pack(HEAD, flags, priority, attempts + more, generation, enqueued, tag)
+  return head .. string.sub(record, HEAD_SIZE + 1)
+end

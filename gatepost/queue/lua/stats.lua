@@ -1,0 +1,35 @@
+#!lua flags=no-writes
+-- stats: how many are where, and how old the foremost is.
+--
+-- KEYS     the partition's (keys.py)
+-- ARGV     none
+-- Returns  known, leased, delayed, dead, exposed, age in ms of the oldest at the head of a ready list (0
+--          if none is), then the ready ones of priority 1 to 10. What is known but in no other place is
+--          in line.
+-- Keeps    constant cost, whatever the depth; ghosts aren't counted.
+--@use clock record places
+
+local now = math.floor(now_us() / 1000)
+local oldest = now
+local ready = {}
+
+local function enqueued(id)
+  local _, _, _, _, at = struct.unpack(HEAD, read_record(id))
+  return at
+end
+
+for priority = 1, 10 do
+  local list, class = KEYS[READY + priority], string.char(priority)
+  local ghosts = tonumber(redis.call('HGET', GHOSTS, class) or 0)
+  ready[priority] = redis.call('LLEN', list) - ghosts
+  for _, id in ipairs(redis.call('LRANGE', list, -10, -1)) do
+    if ready[priority] > 0 and redis.call('HEXISTS', GHOSTS, class .. id) == 0 then
+      oldest = math.min(oldest, enqueued(id))
+    end
+  end
+end
+
+return {
+  redis.call('HLEN', PAYLOAD), redis.call('ZCARD', LEASED), redis.call('ZCARD', DELAYED),
+  redis.call('ZCARD', DEAD), redis.call('SCARD', EXPOSED), now - oldest, unpack(ready)
+}

@@ -1,0 +1,135 @@
+"""What goes into the engine and what comes out, as plain values.
+
+Ids are 16 bytes, payloads are bytes that the engine never looks into. Times are Unix milliseconds.
+"""
+
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+
+from gatepost.queue.keys import HIGHEST_PRIORITY, LOWEST_PRIORITY
+
+ID_SIZE = 16
+DEFAULT_PRIORITY = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A message to be enqueued. An id must always come with the same ordering key."""
+
+    id: bytes
+    payload: bytes
+    priority: int = DEFAULT_PRIORITY
+    due_at: int | None = None
+    expires_at: int | None = None
+    ordering_key: bytes | None = None
+    attempts: int = 0
+    generation: int = 0
+    exposed: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.id) != ID_SIZE:
+            raise ValueError(f"an id has {ID_SIZE} bytes")
+        if not LOWEST_PRIORITY <= self.priority <= HIGHEST_PRIORITY:
+            raise ValueError(f"a priority is from {LOWEST_PRIORITY} to {HIGHEST_PRIORITY}")
+
+
+class Enqueued(IntEnum):
+    """What became of an entry."""
+
+    ALREADY_THERE = 0
+    NEW = 1
+    SUPERSEDED = 2
+    """It took the place of an earlier generation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A message under a lease. `tag` proves the lease: who settles must name it."""
+
+    id: bytes
+    payload: bytes
+    tag: bytes
+    attempts: int
+    generation: int
+    priority: int
+    enqueued_at: int
+    deadline: int
+    partition: int
+
+
+class Reason(IntEnum):
+    """Why a message was given up. The numbers are stored: never change one."""
+
+    ATTEMPTS_USED = 1
+    REFUSED = 2
+    EXPIRED = 3
+    UNREADABLE = 4
+    DISCARDED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """What is remembered of a message that was given up."""
+
+    id: bytes
+    reason: Reason
+    died_at: int
+
+
+class Place(Enum):
+    """Where a message is."""
+
+    READY = "ready"
+    LEASED = "leased"
+    DELAYED = "delayed"
+    IN_LINE = "in line"
+    """Behind another message of its ordering key."""
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class Peeked:
+    """How a message fares. What a dead one was like isn't known any more: its fields are 0."""
+
+    id: bytes
+    place: Place
+    attempts: int = 0
+    generation: int = 0
+    priority: int = 0
+    enqueued_at: int = 0
+    due_at: int | None = None
+    leased_until: int | None = None
+    expires_at: int | None = None
+    dead: DeadLetter | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exposed:
+    """A message that only Redis has."""
+
+    id: bytes
+    payload: bytes
+    attempts: int
+    generation: int
+    priority: int
+    enqueued_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """How many messages are where."""
+
+    ready: dict[int, int]
+    """By priority."""
+    leased: int
+    delayed: int
+    in_line: int
+    dead: int
+    exposed: int
+    oldest_ms: int
+    """The age of the oldest of those at the head of a ready list."""
+
+    @property
+    def waiting(self) -> int:
+        """Every message that isn't settled."""
+        return sum(self.ready.values()) + self.leased + self.delayed + self.in_line
