@@ -1,0 +1,33 @@
+"""The bundle: all that the edge must know to accept messages, made by the main server.
+
+It names no one who may not send, and holds nothing that opens a message (I7).
+"""
+
+import msgspec
+
+from gatepost.identity import Identity, Role
+from gatepost.sealing import SealingKey
+
+
+class KnownClient(msgspec.Struct, frozen=True, kw_only=True):
+    """A certificate that may send, and whose it is."""
+
+    fingerprint: str
+    domain: str
+    name: str
+    rate_per_second: int
+    burst: int
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.domain, Role.CLIENT, self.name)
+
+
+class Bundle(msgspec.Struct, frozen=True, kw_only=True):
+    sealing_key: SealingKey
+    domains: list[str]
+    clients: list[KnownClient]
+    max_lifetime_seconds: int
+
+
+decode_bundle = msgspec.json.Decoder(Bundle).decode

@@ -1,0 +1,19 @@
+"""What is sealed: the number and the body of a message. Only the main server ever decodes it."""
+
+import msgspec
+
+
+class Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    sender_number: str
+    message_body: str
+
+    def __repr__(self) -> str:
+        return "Content(…)"
+
+
+encode_content = msgspec.json.Encoder().encode
+_decoder = msgspec.json.Decoder(Content)
+
+
+def decode_content(data: bytes) -> Content:
+    return _decoder.decode(data)

@@ -1,0 +1,97 @@
+"""What can go wrong, in the words of the domain. Nothing here knows HTTP: gatepost.problem maps it.
+
+A class's docstring is the message that its reader gets unless a better one is given. None of these
+ever carries what was sent: no value of a field, no body, no number.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """What is wrong at one place of a document: a JSON pointer (RFC 6901) and words."""
+
+    pointer: str
+    detail: str
+
+
+class GatepostError(Exception):
+    """Something went wrong."""
+
+    def __init__(self, detail: str | None = None, *, errors: Sequence[FieldError] = ()) -> None:
+        self.detail = detail or (type(self).__doc__ or "").strip()
+        self.errors = tuple(errors)
+        super().__init__(self.detail)
+
+
+class Malformed(GatepostError):
+    """The body is not a JSON document that can be read."""
+
+
+class Invalid(GatepostError):
+    """The document is well-formed, but a value in it is not allowed."""
+
+
+class BadIdentity(GatepostError):
+    """The certificate does not carry a Gatepost identity."""
+
+
+class UnknownCertificate(GatepostError):
+    """This certificate is not known here: it was not issued by us, or it was withdrawn."""
+
+
+class WrongRole(GatepostError):
+    """The role of this certificate may not do this."""
+
+
+class IdentityMismatch(GatepostError):
+    """What the request says of its sender disagrees with its certificate."""
+
+
+class NotFound(GatepostError):
+    """There is nothing here."""
+
+
+class MethodNotAllowed(GatepostError):
+    """This method is not offered here."""
+
+    def __init__(self, allow: str) -> None:
+        super().__init__()
+        self.allow = allow
+
+
+class TooLarge(GatepostError):
+    """The body is larger than is allowed."""
+
+
+class UnsupportedMediaType(GatepostError):
+    """Send the body as application/json, in UTF-8, without a content encoding."""
+
+
+class RetryableError(GatepostError):
+    """Refused for now: the same request may succeed later."""
+
+    def __init__(self, detail: str | None = None, *, retry_after: int = 1) -> None:
+        super().__init__(detail)
+        self.retry_after = retry_after
+
+
+class RateLimited(RetryableError):
+    """Too many requests for this client: wait as Retry-After says."""
+
+
+class Unavailable(RetryableError):
+    """The message could not be accepted just now; nothing of it was kept. Send it again."""
+
+
+class OutcomeUnknown(RetryableError):
+    """Whether the message was accepted can't be known. Repeat it with the same Idempotency-Key."""
+
+
+class CannotOpen(GatepostError):
+    """The sealed content can't be opened: it was altered, or its key is not there."""
+
+
+class ConfigurationError(GatepostError):
+    """The configuration can't be used."""

@@ -1,0 +1,103 @@
+"""Who holds a certificate: `gatepost://<domain>/<role>/<name>`, its SAN URI, and nothing else in
+it.
+
+A certificate is a role (I9). A client's id is `domain:name`: it outlives every certificate (I10),
+and as names are never used again by another, it never becomes someone else.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import cached_property
+
+from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
+
+from gatepost.errors import BadIdentity
+
+INFRASTRUCTURE_DOMAIN = "gatepost"
+
+_NAME = re.compile(r"\A[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?\Z")
+_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_DOMAIN = re.compile(rf"\A(?=.{{1,128}}\Z){_LABEL}(?:\.{_LABEL})*\Z")
+
+
+class Role(StrEnum):
+    CLIENT = "client"
+    PROXY = "proxy"
+    WORKER = "worker"
+    PORTAL = "portal"
+    MAIN = "main"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Domain, role and name; strict ASCII, so that none becomes part of another, or a path."""
+
+    domain: str
+    role: Role
+    name: str
+
+    def __post_init__(self) -> None:
+        if not _DOMAIN.match(self.domain):
+            raise BadIdentity("a domain is lower-case ASCII labels joined by dots")
+        if not _NAME.match(self.name):
+            raise BadIdentity("a name is 1 to 64 ASCII letters, digits, '_' and '-'")
+
+    @property
+    def uri(self) -> str:
+        return f"gatepost://{self.domain}/{self.role}/{self.name}"
+
+    @property
+    def client_id(self) -> str:
+        return f"{self.domain}:{self.name}"
+
+    def answers_to(self, client_id: str) -> bool:
+        """Whether a `metadata.client_id`, in either of its forms, means this identity."""
+        return client_id in (self.name, self.client_id)
+
+
+def parse_uri(uri: str) -> Identity:
+    scheme, _, rest = uri.partition("://")
+    parts = rest.split("/")
+    if scheme != "gatepost" or len(parts) != 3 or parts[1] not in set(Role):
+        raise BadIdentity("the SAN URI is not gatepost://<domain>/<role>/<name>")
+    return Identity(parts[0], Role(parts[1]), parts[2])
+
+
+class Certificate:
+    """A peer's certificate as TLS has verified it; parsed once for each connection."""
+
+    def __init__(self, der: bytes) -> None:
+        self._x509 = x509.load_der_x509_certificate(der)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the certificate, in hex."""
+        return self._x509.fingerprint(SHA256()).hex()
+
+    @cached_property
+    def serial(self) -> str:
+        return f"{self._x509.serial_number:032x}"
+
+    @cached_property
+    def not_before(self) -> datetime:
+        return self._x509.not_valid_before_utc
+
+    @cached_property
+    def not_after(self) -> datetime:
+        return self._x509.not_valid_after_utc
+
+    @cached_property
+    def identity(self) -> Identity:
+        """Raises BadIdentity unless there is exactly one URI, and it is one of ours."""
+        try:
+            names = self._x509.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+        except (x509.ExtensionNotFound, ValueError):
+            raise BadIdentity("the certificate has no readable subject alternative name") from None
+        uris = names.value.get_values_for_type(x509.UniformResourceIdentifier)
+        if len(uris) != 1:
+            raise BadIdentity(f"the certificate has {len(uris)} SAN URIs instead of one")
+        return parse_uri(uris[0])

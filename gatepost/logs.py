@@ -1,0 +1,95 @@
+"""Logs: JSON lines on standard output, one wide event for each unit of work.
+
+Never a payload, a number or a key. A field is a plain value; what the libraries log comes through
+the same writer, so a reader meets one format only.
+"""
+
+import json
+import logging
+import os
+import sys
+import time
+import traceback
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+
+
+class Log:
+    """Writes events of one service; `bind` gives a log whose fields stand in each of its events."""
+
+    def __init__(self, service: str, level: str = "info", fields: dict[str, Any] | None = None):
+        self._service = service
+        self._level = level
+        self._fields = fields or {}
+
+    def bind(self, **fields: Any) -> "Log":
+        return Log(self._service, self._level, {**self._fields, **fields})
+
+    def debug(self, event: str, **fields: Any) -> None:
+        self._write("debug", event, fields)
+
+    def info(self, event: str, **fields: Any) -> None:
+        self._write("info", event, fields)
+
+    def warning(self, event: str, **fields: Any) -> None:
+        self._write("warning", event, fields)
+
+    def error(self, event: str, **fields: Any) -> None:
+        self._write("error", event, fields)
+
+    def _write(self, level: str, event: str, fields: dict[str, Any]) -> None:
+        if _LEVELS[level] < _LEVELS[self._level]:
+            return
+        line = {
+            "ts": f"{datetime.fromtimestamp(time.time(), UTC):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z",
+            "level": level,
+            "service": self._service,
+            "event": event,
+            "pid": os.getpid(),
+            **self._fields,
+            **fields,
+        }
+        sys.stdout.write(json.dumps(line, default=str) + "\n")
+        sys.stdout.flush()
+
+
+class _Bridge(logging.Handler):
+    """Brings the libraries' log records into our format.
+
+    Of an exception only the type and the places are kept: its text may quote what was being
+    handled.
+    """
+
+    def __init__(self, log: Log) -> None:
+        super().__init__()
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        level = next((n for n, v in reversed(_LEVELS.items()) if record.levelno >= v), "debug")
+        fields: dict[str, Any] = {"logger": record.name}
+        if record.exc_info and record.exc_info[1]:
+            fields |= failure(record.exc_info[1])
+        else:
+            fields["message"] = record.getMessage()
+        self._log._write(level, "library.log", fields)
+
+
+def failure(error: BaseException) -> dict[str, Any]:
+    """An exception as fields: its type and where it was raised, without its text."""
+    frames = traceback.extract_tb(error.__traceback__)[-6:]
+    return {
+        "error": type(error).__name__,
+        "where": [f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in frames],
+    }
+
+
+def start_logging(service: str, level: str) -> Log:
+    """The log of this process; from now on the libraries' records pass through it as well."""
+    log = Log(service, level)
+    root = logging.getLogger()
+    root.handlers = [_Bridge(log)]
+    root.setLevel(logging.WARNING)
+    return log

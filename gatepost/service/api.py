@@ -1,0 +1,74 @@
+"""FastAPI as our services use it: problems instead of its own errors, and a role on every route.
+
+A route is declared with the roles that may call it (I9); a test refuses one that is declared
+without.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from gatepost.errors import (
+    FieldError,
+    GatepostError,
+    Invalid,
+    MethodNotAllowed,
+    NotFound,
+    WrongRole,
+)
+from gatepost.identity import Identity, Role
+from gatepost.problem import MEDIA_TYPE, describe
+from gatepost.service.requests import context_of
+
+
+def create_api(title: str) -> FastAPI:
+    """An application without pages of its own, whose every refusal is a problem."""
+    app = FastAPI(
+        title=title, openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False
+    )
+    for kind in (GatepostError, HTTPException, RequestValidationError, Exception):
+        app.add_exception_handler(kind, _refuse)
+    return app
+
+
+def allow(identify: Callable[[Request], Identity], *roles: Role) -> Any:
+    """A dependency: the caller's identity, if its role is one of these."""
+
+    def check(request: Request) -> Identity:
+        context = context_of(request.scope)
+        context.route = request.scope["route"].path
+        identity = identify(request)
+        context.fields["caller"] = identity.uri
+        if identity.role not in roles:
+            raise WrongRole(f"The role {identity.role} may not do this.")
+        return identity
+
+    check.roles = roles  # type: ignore[attr-defined]
+    return Depends(check)
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    context = context_of(request.scope)
+    problem = describe(_ours(error), context.request_id)
+    context.fields["problem"] = problem.document["type"]
+    return Response(
+        problem.body(),
+        problem.status,
+        headers={name.decode(): value.decode() for name, value in problem.headers},
+        media_type=MEDIA_TYPE.decode(),
+    )
+
+
+def _ours(error: Exception) -> Exception:
+    """The framework's errors in our words: where and what, never what was sent."""
+    if isinstance(error, RequestValidationError):
+        places = [("/" + "/".join(str(p) for p in e["loc"][1:]), e["msg"]) for e in error.errors()]
+        return Invalid(errors=[FieldError(pointer, detail) for pointer, detail in places])
+    if isinstance(error, HTTPException) and error.status_code == 404:
+        return NotFound()
+    if isinstance(error, HTTPException) and error.status_code == 405:
+        return MethodNotAllowed((error.headers or {}).get("Allow", ""))
+    return error

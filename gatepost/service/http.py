@@ -1,0 +1,127 @@
+"""HTTP ports: uvicorn with httptools, on a socket that the supervisor bound.
+
+uvicorn gives an application no client certificate. `MutualTls` reads it once for each connection
+and puts it into the scope under CERTIFICATE; it also bounds what a peer may hold open or send
+before any application sees it.
+"""
+
+import asyncio
+import contextlib
+import json
+import socket
+import ssl
+from collections.abc import Iterator
+from typing import Any
+
+import httptools
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from gatepost.identity import Certificate
+from gatepost.problem import MEDIA_TYPE, TYPE_BASE
+
+CERTIFICATE = "gatepost.certificate"
+HEADER_BYTES = 16 * 1024
+FIRST_REQUEST_SECONDS = 20
+KEEP_ALIVE_SECONDS = 75
+DRAIN_SECONDS = 20
+
+
+class BoundedHttp(HttpToolsProtocol):
+    """HTTP/1.1 with a limit on headers and on the time that they take."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.header_bytes = 0
+        self.timeout_keep_alive_task = self.loop.call_later(
+            FIRST_REQUEST_SECONDS, self.timeout_keep_alive_handler
+        )
+
+    def data_received(self, data: bytes) -> None:
+        # The timer ends when the headers are complete, not at the first byte: a peer that sends
+        # its headers a byte a minute must not be able to stay.
+        with contextlib.suppress(httptools.HttpParserUpgrade):
+            try:
+                self.parser.feed_data(data)
+            except httptools.HttpParserError:
+                self.send_400_response("This is not an HTTP request that can be read.")
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.header_bytes = 0
+
+    def on_url(self, url: bytes) -> None:
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count(len(name) + len(value))
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._unset_keepalive_if_required()
+        super().on_headers_complete()
+
+    def _count(self, size: int) -> None:
+        self.header_bytes += size
+        if self.header_bytes > HEADER_BYTES:
+            raise ValueError("too many header bytes")
+
+    def send_400_response(self, msg: str) -> None:
+        kind, title = "malformed", "The request can't be read"
+        document = {"type": TYPE_BASE + kind, "title": title, "status": 400, "detail": msg}
+        body = json.dumps(document).encode()
+        self.transport.write(
+            b"HTTP/1.1 400 Bad Request\r\ncontent-type: %b\r\ncontent-length: %d\r\n"
+            b"connection: close\r\n\r\n%b" % (MEDIA_TYPE, len(body), body)
+        )
+        self.transport.close()
+
+
+class MutualTls(BoundedHttp):
+    """Puts the peer's certificate, as the handshake has verified it, into each request's scope."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        der = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        self.certificate = Certificate(der)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope[CERTIFICATE] = self.certificate  # type: ignore[literal-required]
+
+
+class _Server(uvicorn.Server):
+    """Leaves the signals alone: the process has one handler for all of its servers and loops."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def serve(
+    app: Any, sock: socket.socket, tls: ssl.SSLContext | None, stop: asyncio.Event
+) -> None:
+    """Serves until `stop`, then lets requests that have begun finish."""
+    config = uvicorn.Config(
+        app,
+        http=MutualTls if tls else BoundedHttp,
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+        ssl_context_factory=(lambda _config, _default: tls) if tls else None,
+    )
+    server = _Server(config)
+    async with asyncio.TaskGroup() as group:
+        serving = group.create_task(server.serve(sockets=[sock]))
+        waiting = group.create_task(stop.wait())
+        await asyncio.wait({serving, waiting}, return_when="FIRST_COMPLETED")
+        server.should_exit = True
+        await serving
+        waiting.cancel()

@@ -1,0 +1,34 @@
+"""The operators' port, plain HTTP on loopback: /healthz, /readyz (alias /ready) and /metrics.
+
+/healthz asks nothing of any dependency; /readyz names each of them.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from gatepost.service.asgi import Receive, Scope, Send, respond
+
+Checks = dict[str, str | None]
+"""A dependency's name and what is wrong with it; None when nothing is."""
+
+Readiness = Callable[[], tuple[bool, dict[str, Any]]]
+
+_TEXT = b"text/plain; version=0.0.4; charset=utf-8"
+
+
+def operators_app(readiness: Readiness, exposition: Callable[[], bytes]) -> Any:
+    async def app(scope: Scope, _receive: Receive, send: Send) -> None:
+        match scope["path"]:
+            case "/healthz":
+                await respond(send, 200, b'{"alive":true}')
+            case "/readyz" | "/ready":
+                ready, checks = readiness()
+                body = json.dumps({"ready": ready, "checks": checks}).encode()
+                await respond(send, 200 if ready else 503, body)
+            case "/metrics":
+                await respond(send, 200, exposition(), content_type=_TEXT)
+            case _:
+                await respond(send, 404, b'{"paths":["/healthz","/readyz","/metrics"]}')
+
+    return app

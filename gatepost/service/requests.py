@@ -1,0 +1,128 @@
+"""What surrounds every request: its id, its trace, one wide log event, and the one writer of
+problems.
+
+Applications read `context_of(scope)`, raise the errors of gatepost.errors, and add to `fields` what
+the event of this request should say.
+"""
+
+import re
+import secrets
+import time
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from prometheus_client import Counter, Histogram
+
+from gatepost.errors import GatepostError
+from gatepost.logs import Log, failure
+from gatepost.metrics import LATENCY_SECONDS
+from gatepost.problem import MEDIA_TYPE, describe
+from gatepost.service.asgi import Receive, Scope, Send, header, respond
+
+_CONTEXT = "gatepost.context"
+_REQUEST_ID = re.compile(rb"\A[A-Za-z0-9._-]{1,64}\Z")
+_TRACEPARENT = re.compile(rb"\A00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}\Z")
+
+
+@dataclass(slots=True)
+class Context:
+    """One request: how it is found again in logs and traces, and what its event will say."""
+
+    request_id: str
+    traceparent: str
+    event: str = "request.served"
+    route: str = "other"
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+def context_of(scope: Scope) -> Context:
+    context = scope[_CONTEXT]
+    assert isinstance(context, Context)
+    return context
+
+
+class RequestMetrics:
+    """Made once the metrics folder is known, hence not at import."""
+
+    def __init__(self, service: str) -> None:
+        self._requests = Counter(
+            f"gatepost_{service}_requests", "Requests by route and status", ["route", "status"]
+        )
+        self._seconds = Histogram(
+            f"gatepost_{service}_request_seconds",
+            "Time to answer",
+            ["route"],
+            buckets=LATENCY_SECONDS,
+        )
+
+    def observe(self, route: str, status: int, seconds: float) -> None:
+        self._requests.labels(route, status).inc()
+        self._seconds.labels(route).observe(seconds)
+
+
+class Requests:
+    """The outermost layer of a service's application."""
+
+    def __init__(self, app: Any, log: Log, metrics: RequestMetrics) -> None:
+        self._app = app
+        self._log = log
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = time.perf_counter()
+        context = scope[_CONTEXT] = _begin(scope)
+        status = 0
+
+        async def send_with_id(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [
+                    *message.get("headers", ()),
+                    (b"x-request-id", context.request_id.encode()),
+                ]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_id)
+        except Exception as error:
+            self._log_unexpected(context, error)
+            if not status:
+                await self._refuse(context, error, send_with_id)
+        seconds = time.perf_counter() - started
+        self._metrics.observe(context.route, status, seconds)
+        self._log.info(
+            context.event,
+            method=scope["method"],
+            route=context.route,
+            status=status,
+            ms=round(seconds * 1000, 2),
+            request_id=context.request_id,
+            traceparent=context.traceparent,
+            **context.fields,
+        )
+
+    async def _refuse(self, context: Context, error: Exception, send: Send) -> None:
+        problem = describe(error, context.request_id)
+        context.fields["problem"] = problem.document["type"]
+        await respond(
+            send, problem.status, problem.body(), content_type=MEDIA_TYPE, headers=problem.headers
+        )
+
+    def _log_unexpected(self, context: Context, error: Exception) -> None:
+        if not isinstance(error, GatepostError):
+            self._log.error("request.failed", request_id=context.request_id, **failure(error))
+
+
+def _begin(scope: Scope) -> Context:
+    given = header(scope, b"x-request-id")
+    trace = header(scope, b"traceparent")
+    return Context(
+        request_id=given.decode() if given and _REQUEST_ID.match(given) else str(uuid.uuid4()),
+        traceparent=(
+            trace.decode()
+            if trace and _TRACEPARENT.match(trace)
+            else f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-01"
+        ),
+    )

@@ -1,0 +1,97 @@
+"""TLS contexts: version 1.3 only, a certificate from both sides, no resumption.
+
+A session resumed by ticket would skip every check of the certificate, so servers issue no tickets.
+A caller requires the role of the server that it calls, in the handshake, before a byte is sent
+(I9).
+"""
+
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gatepost.errors import BadIdentity, ConfigurationError
+from gatepost.identity import Certificate, Role
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """Our certificate (leaf and intermediate), its key, and the root that we trust."""
+
+    cert_file: Path
+    key_file: Path
+    ca_file: Path
+
+
+def server_context(files: TlsFiles, refused: Callable[[str], None]) -> ssl.SSLContext:
+    """For a port that only certificates of our CA may use; `refused` hears why one was turned away.
+
+    Under uvloop a failed handshake reaches no log, so the TLS object itself reports it.
+    """
+
+    class Reporting(ssl.SSLObject):
+        def do_handshake(self) -> None:
+            try:
+                super().do_handshake()
+            except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                raise
+            except ssl.SSLCertVerificationError as error:
+                refused(error.verify_message)
+                raise
+            except ssl.SSLError as error:
+                refused((error.reason or "handshake failed").lower().replace("_", " "))
+                raise
+
+    context = _context(ssl.PROTOCOL_TLS_SERVER, files)
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.num_tickets = 0
+    context.sslobject_class = Reporting
+    return context
+
+
+def client_context(files: TlsFiles, expect: Role | None = None) -> ssl.SSLContext:
+    """For calls to a server whose certificate must carry the role `expect`."""
+    context = _context(ssl.PROTOCOL_TLS_CLIENT, files)
+    if expect is not None:
+        context.sslobject_class = _expecting(ssl.SSLObject, expect)
+        context.sslsocket_class = _expecting(ssl.SSLSocket, expect)
+    return context
+
+
+def _expecting(base: Any, role: Role) -> Any:
+    class Expecting(base):  # type: ignore[misc]
+        def do_handshake(self, *args: Any, **kwargs: Any) -> None:
+            super().do_handshake(*args, **kwargs)
+            found = "nothing of ours"
+            try:
+                identity = Certificate(self.getpeercert(binary_form=True)).identity
+                found = identity.uri
+            except BadIdentity:
+                identity = None
+            if identity is None or identity.role is not role:
+                raise ssl.SSLCertVerificationError(f"expected the role {role}, met {found}")
+
+    return Expecting
+
+
+def _context(protocol: int, files: TlsFiles) -> ssl.SSLContext:
+    context = ssl.SSLContext(protocol)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    with _usable(files.cert_file, files.key_file):
+        context.load_cert_chain(files.cert_file, files.key_file)
+    with _usable(files.ca_file):
+        context.load_verify_locations(files.ca_file)
+    return context
+
+
+@contextmanager
+def _usable(*paths: Path) -> Iterator[None]:
+    """Says which files can't be used, and why."""
+    try:
+        yield
+    except (OSError, ssl.SSLError) as error:
+        reason = getattr(error, "reason", None) or error.strerror or "it is not PEM"
+        names = " and ".join(str(path) for path in paths)
+        raise ConfigurationError(f"{names} can't be used: {reason}") from None

@@ -1,0 +1,116 @@
+"""What a development stack starts from: tables, a CA, certificates, a domain and its first client.
+
+Run again it changes nothing, but for a certificate that is about to expire: that one is made anew.
+"""
+
+import argparse
+import os
+from datetime import timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
+from sqlalchemy import Connection, Engine
+
+from gatepost.clock import from_ms, to_ms
+from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
+from gatepost.settings import load
+from main_server import migrating
+from main_server.ca import repository
+from main_server.ca.authority import (
+    Authority,
+    Order,
+    Usage,
+    init_authority,
+    load_authority,
+    utc_now,
+)
+from main_server.ca.service import issue
+from main_server.database import create_ledger_engine, transact
+from main_server.settings import Database, DatabaseOnly, MainServerSettings
+
+DOMAIN, CLIENT = "example.com", "client_001"
+RATE_PER_SECOND, BURST = 1_000, 10_000
+LIFETIME, RENEW_BEFORE = timedelta(days=90), timedelta(days=30)
+HOSTS = ("localhost", "127.0.0.1", "::1")
+
+
+def _ours(role: Role, name: str) -> Identity:
+    return Identity(INFRASTRUCTURE_DOMAIN, role, name)
+
+
+ORDERS = {
+    "main_server": Order(_ours(Role.MAIN, "main-1"), Usage.SERVER, LIFETIME, HOSTS),
+    "proxy": Order(_ours(Role.PROXY, "proxy-1"), Usage.SERVER, LIFETIME, HOSTS),
+    "proxy-client": Order(_ours(Role.PROXY, "proxy-1"), Usage.CLIENT, LIFETIME),
+    "worker": Order(_ours(Role.WORKER, "worker-1"), Usage.CLIENT, LIFETIME),
+    "admin": Order(_ours(Role.ADMIN, "admin"), Usage.CLIENT, LIFETIME),
+    CLIENT: Order(Identity(DOMAIN, Role.CLIENT, CLIENT), Usage.CLIENT, LIFETIME),
+}
+
+
+def seed(settings: MainServerSettings, database: Database, pki: Path) -> None:
+    engine = create_ledger_engine(database)
+    migrating.upgrade(engine, database.keys_schema)
+    init_authority(settings.ca.folder, utc_now())
+    authority = load_authority(settings.ca.folder)
+    known = {one.fingerprint for one in transact(engine, _list_known)}
+    missing = [name for name in ORDERS if _is_missing(pki / f"{name}.pem", known)]
+    if missing:
+        _add_client(engine)
+        for name in missing:
+            _issue(engine, authority, name, pki)
+        _write(pki / "ca.pem", (settings.ca.folder / "root.pem").read_bytes(), 0o644)
+
+
+def _list_known(connection: Connection) -> list[repository.Known]:
+    return repository.list_known(connection, list(Role), from_ms(to_ms(utc_now())))
+
+
+def _is_missing(file: Path, known: set[str]) -> bool:
+    """Whether there is none, one that this ledger doesn't know, or one that soon won't do."""
+    if not file.exists():
+        return True
+    certificate = x509.load_pem_x509_certificate(file.read_bytes())
+    soon = certificate.not_valid_after_utc - utc_now() < RENEW_BEFORE
+    return soon or certificate.fingerprint(SHA256()).hex() not in known
+
+
+def _add_client(engine: Engine) -> None:
+    now = from_ms(to_ms(utc_now()))
+    identity = ORDERS[CLIENT].identity
+
+    def add(connection: Connection) -> None:
+        for domain in (INFRASTRUCTURE_DOMAIN, DOMAIN):
+            repository.add_domain(connection, domain, now)
+        repository.add_client(connection, identity, RATE_PER_SECOND, BURST, now)
+
+    transact(engine, add)
+
+
+def _issue(engine: Engine, authority: Authority, name: str, pki: Path) -> None:
+    issued = issue(engine, authority, ORDERS[name], utc_now())
+    _write(pki / f"{name}.key", issued.key_pem, 0o600)
+    _write(pki / f"{name}.pem", issued.chain_pem, 0o644)
+
+
+def _write(file: Path, data: bytes, mode: int) -> None:
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(data)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m infra.dev.seed")
+    parser.add_argument("--config", type=Path, required=True, help="the main server's settings")
+    parser.add_argument(
+        "--migration-config", type=Path, required=True, help="a user with DDL rights"
+    )
+    parser.add_argument("--pki", type=Path, required=True, help="where the certificates go")
+    arguments = parser.parse_args()
+    seed(
+        load(MainServerSettings, arguments.config),
+        load(DatabaseOnly, arguments.migration_config).database,
+        arguments.pki,
+    )

@@ -1,0 +1,1 @@
+"""The certificate authority: what it signs, and whom the main server knows by it."""

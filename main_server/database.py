@@ -1,0 +1,76 @@
+"""The connection to the ledger: where transactions begin and end, and what is tried again.
+
+READ COMMITTED; a deadlock or a lock time-out undoes a whole transaction, so the whole of it is run
+again, a few times. Transactions run in threads: the driver is synchronous, its batches are few.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import OperationalError
+
+from main_server.settings import Database
+from main_server.tables import KEYS
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_DEADLOCK, _LOCK_TIMEOUT = 1213, 1205
+_TRIES = 4
+
+
+def create_ledger_engine(settings: Database) -> Engine:
+    engine = create_engine(
+        settings.address(),
+        isolation_level="READ COMMITTED",
+        pool_size=settings.pool_size,
+        max_overflow=0,
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": 3, "read_timeout": 15, "write_timeout": 15},
+        hide_parameters=True,  # an error must not show what was to be stored
+    ).execution_options(schema_translate_map={KEYS: settings.keys_schema})
+    event.listen(engine, "connect", _use_utc)
+    return engine
+
+
+def _use_utc(connection: Any, _record: Any) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET SESSION time_zone = '+00:00'")
+
+
+class Ledger:
+    """The engine, and the threads in which its transactions run."""
+
+    def __init__(self, engine: Engine, threads: int) -> None:
+        self._engine = engine
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="ledger")
+
+    async def run(
+        self,
+        function: Callable[Concatenate[Engine, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Runs a function of the engine in a thread; its commits are done when this returns."""
+        work = partial(function, self._engine, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+def transact(engine: Engine, function: Callable[[Connection], T]) -> T:
+    """Runs a function of a connection in one transaction, which is committed on return."""
+    for left in reversed(range(_TRIES)):
+        try:
+            with engine.begin() as connection:
+                return function(connection)
+        except OperationalError as error:
+            code = error.orig.args[0] if error.orig and error.orig.args else None
+            if left == 0 or code not in (_DEADLOCK, _LOCK_TIMEOUT):
+                raise
+            time.sleep(random.uniform(0.01, 0.05))  # parts two that collided
+    raise AssertionError("unreachable")

@@ -1,0 +1,1 @@
+"""The edge: what its proxies must know to accept messages, as one bundle."""

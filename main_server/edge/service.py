@@ -1,0 +1,23 @@
+"""The bundle, made from the ledger and the keyring."""
+
+from sqlalchemy import Connection, Engine
+
+from gatepost.bundle import Bundle
+from gatepost.clock import Clock, from_ms
+from main_server.database import transact
+from main_server.edge import repository
+from main_server.keys.service import Keyring
+
+MAX_LIFETIME_SECONDS = 96 * 3600
+
+
+def make_bundle(engine: Engine, keyring: Keyring, clock: Clock) -> Bundle:
+    def read(connection: Connection) -> Bundle:
+        return Bundle(
+            sealing_key=keyring.sealing_key(),
+            domains=repository.list_domains(connection),
+            clients=repository.list_clients(connection, from_ms(clock.now_ms())),
+            max_lifetime_seconds=MAX_LIFETIME_SECONDS,
+        )
+
+    return transact(engine, read)

@@ -1,0 +1,1 @@
+"""Messages: what the edge and the workers tell the ledger of them, and what it answers."""

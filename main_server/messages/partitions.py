@@ -1,0 +1,70 @@
+"""The partitions of `messages`: a day each, 14 days ahead, so that a day can be dropped at once.
+
+A range of UUIDv7 ids is a range of time. Behind the last day stands a MAXVALUE partition that must
+stay empty: dividing it costs nothing as long as it is.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, timedelta
+
+from sqlalchemy import Connection, Engine, text
+
+from gatepost.ids import first_id_at
+from main_server.database import transact
+
+DAYS_AHEAD = 14
+_LAST = "pmax"
+_ADVISORY_LOCK = "gatepost.partitions"
+
+
+def ensure_partitions(engine: Engine, today: date) -> list[date]:
+    """Makes the days that are missing, from yesterday to two weeks ahead; returns those made."""
+    return transact(engine, lambda connection: _ensure(connection, today))
+
+
+def _ensure(connection: Connection, today: date) -> list[date]:
+    if not connection.scalar(text("SELECT GET_LOCK(:name, 10)"), {"name": _ADVISORY_LOCK}):
+        return []
+    try:
+        missing = missing_days(_existing(connection), today)
+        if missing:
+            connection.execute(text("SET SESSION lock_wait_timeout = 5"))
+            connection.execute(text(reorganize(missing)))
+        return missing
+    finally:
+        connection.execute(text("SELECT RELEASE_LOCK(:name)"), {"name": _ADVISORY_LOCK})
+
+
+def missing_days(existing: Iterable[str], today: date) -> list[date]:
+    """Only days after the last one there is: earlier ones can't be added behind it."""
+    days = [today + timedelta(days=n) for n in range(-1, DAYS_AHEAD + 1)]
+    latest = max((name for name in existing if name != _LAST), default="")
+    return [day for day in days if partition_name(day) > latest]
+
+
+def reorganize(days: Iterable[date]) -> str:
+    """The statement that divides the last partition. Its parts are dates, nothing that was sent."""
+    parts = [
+        f"PARTITION {partition_name(day)} VALUES LESS THAN (x'{_end_of(day).hex()}')"
+        for day in days
+    ]
+    parts.append(f"PARTITION {_LAST} VALUES LESS THAN (MAXVALUE)")
+    return f"ALTER TABLE messages REORGANIZE PARTITION {_LAST} INTO ({', '.join(parts)})"
+
+
+def partition_name(day: date) -> str:
+    return f"p{day:%Y%m%d}"
+
+
+def _end_of(day: date) -> bytes:
+    following = datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(days=1)
+    return first_id_at(int(following.timestamp() * 1000))
+
+
+def _existing(connection: Connection) -> list[str]:
+    query = text(
+        "SELECT partition_name FROM information_schema.partitions"
+        " WHERE table_schema = DATABASE() AND table_name = 'messages'"
+        " AND partition_name IS NOT NULL"
+    )
+    return [str(row[0]) for row in connection.execute(query)]

@@ -1,0 +1,99 @@
+"""One process of the main server: its resources, its loops, its two ports."""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
+
+from gatepost.clock import Clock
+from gatepost.logs import Log
+from gatepost.loops import backoff, pause
+from gatepost.service.api import create_api
+from gatepost.service.http import serve
+from gatepost.service.requests import RequestMetrics, Requests
+from gatepost.service.supervisor import Child
+from gatepost.tls import server_context
+from main_server.ca.callers import Callers, callers_loop
+from main_server.ca.pki import create_pki_app
+from main_server.context import Context
+from main_server.database import Ledger, create_ledger_engine
+from main_server.edge.endpoints import create_router as create_edge_router
+from main_server.keys.master import MasterKey, read_master_key
+from main_server.keys.service import Keyring, load_keyring
+from main_server.messages.endpoints import create_router as create_messages_router
+from main_server.messages.partitions import ensure_partitions
+from main_server.settings import MainServerSettings
+
+PARTITIONS_SECONDS = 3600.0
+
+
+async def main(settings: MainServerSettings, child: Child) -> None:
+    clock, callers = Clock(), Callers()
+    engine = create_ledger_engine(settings.database)
+    ledger = Ledger(engine, settings.database.pool_size)
+    master = read_master_key(settings.keys.master_key_file)
+    async with asyncio.TaskGroup() as loops:
+        loops.create_task(child.heart_loop(lambda: {"ledger": callers.problem}))
+        keyring = await _wait_for_keyring(child, ledger, master, callers)
+        if keyring is None:
+            return
+        context = Context(ledger, keyring, clock, callers, settings.queue_name)
+        metrics = RequestMetrics("main_server")
+        app = Requests(create_app(context), child.log, metrics)
+        pki = Requests(create_pki_app(settings.ca.folder), child.log, metrics)
+        tls = server_context(
+            settings.tls.files(), lambda reason: child.log.warning("tls.refused", reason=reason)
+        )
+        loops.create_task(callers_loop(child.stop, child.log, ledger, clock, callers))
+        loops.create_task(partitions_loop(child.stop, child.log, ledger))
+        loops.create_task(serve(app, child.listeners[0], tls, child.stop))
+        loops.create_task(serve(pki, child.listeners[1], None, child.stop))
+
+
+def create_app(context: Context) -> Any:
+    api = create_api("Gatepost main server")
+    api.include_router(create_edge_router(context))
+    api.include_router(create_messages_router(context))
+    return api
+
+
+async def _wait_for_keyring(
+    child: Child, ledger: Ledger, master: MasterKey, callers: Callers
+) -> Keyring | None:
+    """Until the ledger is there and migrated: nothing can be served without it."""
+    for wait in backoff(0.2, 5.0):
+        try:
+            await ledger.run(_prepare)
+            return await ledger.run(_load_keyring, master)
+        except ProgrammingError:
+            callers.problem = "the ledger's tables are not there: run 'gatepost db upgrade'"
+        except SQLAlchemyError as error:
+            callers.problem = f"the ledger does not answer: {type(error).__name__}"
+        child.log.warning("ledger.waiting", reason=callers.problem)
+        await pause(child.stop, wait)
+        if child.stop.is_set():
+            break
+    return None
+
+
+def _prepare(engine: Engine) -> None:
+    ensure_partitions(engine, datetime.now(UTC).date())
+
+
+def _load_keyring(engine: Engine, master: MasterKey) -> Keyring:
+    with engine.connect() as connection:
+        return load_keyring(connection, master)
+
+
+async def partitions_loop(stop: asyncio.Event, log: Log, ledger: Ledger) -> None:
+    """Keeps two weeks of partitions ahead; what fails today is tried again in an hour."""
+    while not stop.is_set():
+        try:
+            made = await ledger.run(ensure_partitions, datetime.now(UTC).date())
+            if made:
+                log.info("partitions.made", first=made[0], last=made[-1])
+        except SQLAlchemyError as error:
+            log.warning("partitions.failed", reason=type(error).__name__)
+        await pause(stop, PARTITIONS_SECONDS)

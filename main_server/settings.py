@@ -1,0 +1,75 @@
+"""The main server's settings."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import ConfigDict, Field, SecretStr, model_validator
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from gatepost.settings import Block, Listen, Port, Server, ServiceSettings, Tls
+
+
+class Database(Block):
+    """The ledger: a URL, or its parts. The data keys live in a schema of their own."""
+
+    url: SecretStr = SecretStr("")
+    host: str = "127.0.0.1"
+    port: Port = 3306
+    name: str = "gatepost"
+    user: str = "gatepost_main"
+    password: SecretStr = SecretStr("")
+    keys_schema: Annotated[str, Field(pattern=r"\A[a-z0-9_]{1,64}\Z")] = "gatepost_keys"
+    pool_size: Annotated[int, Field(ge=1, le=100)] = 10
+
+    @model_validator(mode="after")
+    def _readable(self) -> "Database":
+        try:
+            url = self.address()
+        except ArgumentError:
+            raise ValueError("url is not a database URL") from None
+        if url.get_backend_name() not in ("mysql", "mariadb"):
+            raise ValueError("url must begin with mysql+pymysql://")
+        return self
+
+    def address(self) -> URL:
+        if self.url.get_secret_value():
+            return make_url(self.url.get_secret_value())
+        return URL.create(
+            "mysql+pymysql",
+            self.user,
+            self.password.get_secret_value(),
+            self.host,
+            self.port,
+            self.name,
+        )
+
+
+class Keys(Block):
+    """The master key: 32 bytes in a file that only we may read."""
+
+    master_key_file: Path
+
+
+class Authority(Block):
+    """Where the CA's certificates and the intermediate's key are."""
+
+    folder: Path
+
+
+class DatabaseOnly(ServiceSettings):
+    """The part of the main server's settings that migrations need."""
+
+    model_config = ConfigDict(extra="ignore")
+    database: Database = Database()
+
+
+class MainServerSettings(ServiceSettings):
+    server: Server = Server(port=8000)
+    pki: Listen = Listen(port=8002)
+    ops: Listen = Listen(port=9000)
+    tls: Tls
+    database: Database = Database()
+    keys: Keys
+    ca: Authority
+    queue_name: str = "message_queue"

@@ -1,0 +1,143 @@
+"""The ledger's tables, all in one place; a test compares them with what the migrations make.
+
+MySQL 8 and MariaDB 10.11 alike. Ids and names are ASCII and compared to the letter; times are UTC.
+The tables of the schema KEYS live apart from the ledger, so that no backup of it holds what opens
+it. `messages` is partitioned by day of its id (main_server.messages.partitions), so it has no
+foreign keys, and every unique key would have to contain the id.
+"""
+
+from typing import Any
+
+from sqlalchemy import (
+    BINARY,
+    BigInteger,
+    Column,
+    Date,
+    Enum,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    SmallInteger,
+    Table,
+    UniqueConstraint,
+)
+from sqlalchemy.dialects.mysql import DATETIME, VARBINARY, VARCHAR
+
+KEYS = "keys"
+"""A placeholder: the engine translates it to the configured schema."""
+
+STATUSES = ("queued", "delivered", "failed", "erased", "duplicate")
+
+metadata = MetaData()
+_OPTIONS: dict[str, Any] = {
+    "mysql_engine": "InnoDB",
+    "mysql_charset": "utf8mb4",
+    "mysql_collate": "utf8mb4_unicode_ci",
+}
+
+
+def _name(length: int) -> VARCHAR:
+    return VARCHAR(length, charset="ascii", collation="ascii_bin")
+
+
+def _time() -> DATETIME:
+    return DATETIME(fsp=3)
+
+
+messages = Table(
+    "messages",
+    metadata,
+    Column("message_id", BINARY(16), nullable=False),
+    Column("client_id", _name(193), nullable=False),
+    Column("domain", _name(128), nullable=False),
+    Column("cert_fingerprint", BINARY(32), nullable=False),
+    Column("sender_number_hashed", BINARY(32)),
+    Column("hmac_kid", BINARY(8)),
+    Column("encrypted_body", LargeBinary),
+    Column("key_id", BigInteger),
+    Column("status", Enum(*STATUSES), nullable=False),
+    Column("reason", _name(32)),
+    Column("created_at", _time(), nullable=False),
+    Column("queued_at", _time(), nullable=False),
+    Column("delivered_at", _time()),
+    Column("due_at", _time(), nullable=False),
+    Column("expires_at", _time(), nullable=False),
+    Column("client_timestamp", _time()),
+    Column("attempt_count", Integer, nullable=False),
+    Column("queue", _name(64), nullable=False),
+    Column("priority", SmallInteger, nullable=False),
+    Column("ordering_key", BINARY(32)),
+    Column("generation", Integer, nullable=False),
+    PrimaryKeyConstraint("message_id"),
+    Index("ix_messages_client", "client_id", "message_id"),
+    Index("ix_messages_status", "status", "message_id"),
+    Index("ix_messages_sender", "sender_number_hashed"),
+    **_OPTIONS,
+)
+
+domains = Table(
+    "domains",
+    metadata,
+    Column("domain", _name(128), primary_key=True),
+    Column("created_at", _time(), nullable=False),
+    **_OPTIONS,
+)
+
+clients = Table(
+    "clients",
+    metadata,
+    Column("client_id", _name(193), primary_key=True),
+    Column("domain", _name(128), nullable=False),
+    Column("name", _name(64), nullable=False),
+    Column("rate_per_second", Integer, nullable=False),
+    Column("burst", Integer, nullable=False),
+    Column("created_at", _time(), nullable=False),
+    UniqueConstraint("domain", "name", name="uq_clients_name"),
+    **_OPTIONS,
+)
+
+certificates = Table(
+    "certificates",
+    metadata,
+    Column("serial", _name(32), primary_key=True),
+    Column("domain", _name(128), nullable=False),
+    Column("role", _name(16), nullable=False),
+    Column("name", _name(64), nullable=False),
+    Column("status", Enum("intended", "active", "revoked"), nullable=False),
+    Column("fingerprint", BINARY(32)),
+    Column("not_before", _time(), nullable=False),
+    Column("not_after", _time(), nullable=False),
+    Column("created_at", _time(), nullable=False),
+    UniqueConstraint("fingerprint", name="uq_certificates_fingerprint"),
+    Index("ix_certificates_holder", "domain", "name"),
+    **_OPTIONS,
+)
+
+data_keys = Table(
+    "data_keys",
+    metadata,
+    Column("key_id", BigInteger, primary_key=True, autoincrement=True),
+    Column("client_id", _name(193), nullable=False),
+    Column("day", Date, nullable=False),
+    Column("master_kid", BINARY(8), nullable=False),
+    Column("wrapped", VARBINARY(128), nullable=False),
+    Column("created_at", _time(), nullable=False),
+    UniqueConstraint("client_id", "day", name="uq_data_keys_client_day"),
+    schema=KEYS,
+    **_OPTIONS,
+)
+
+service_keys = Table(
+    "service_keys",
+    metadata,
+    Column("kid", BINARY(8), primary_key=True),
+    Column("purpose", Enum("sealing", "number_mac"), nullable=False),
+    Column("master_kid", BINARY(8), nullable=False),
+    Column("wrapped", VARBINARY(128), nullable=False),
+    Column("public", VARBINARY(64)),
+    Column("created_at", _time(), nullable=False),
+    schema=KEYS,
+    **_OPTIONS,
+)

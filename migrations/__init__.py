@@ -1,0 +1,1 @@
+"""The ledger's schema, by Alembic. Applied by `gatepost db upgrade`."""

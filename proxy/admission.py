@@ -1,0 +1,132 @@
+"""Admission: a pure function from bytes and identity to a submission or a refusal.
+
+Unknown fields are refused. A field's name is repeated only if it is plain ASCII; a value never is:
+nothing that was sent comes back in a refusal.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from gatepost.clock import to_ms
+from gatepost.errors import FieldError, IdentityMismatch, Invalid
+from gatepost.identity import Identity
+from proxy.settings import Validation
+from proxy.strict_json import parse
+
+_PLAIN_NAME = re.compile(r"\A[A-Za-z_]{1,64}\Z")
+_TIMESTAMP = re.compile(
+    r"\A\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})\Z", re.ASCII
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What a sender submits, found to be good. Its repr shows nothing of it."""
+
+    sender_number: str
+    message_body: str
+    client_timestamp: int | None
+
+    def __repr__(self) -> str:
+        return "Submission(…)"
+
+
+def admit(body: bytes, sender: Identity, rules: Validation) -> Submission:
+    """Raises Malformed, Invalid (with every mistake found) or IdentityMismatch."""
+    document = parse(body)
+    if not isinstance(document, dict):
+        raise Invalid(errors=[FieldError("", "must be an object")])
+    mistakes: list[FieldError] = []
+    _unknown(document, {"sender_number", "message_body", "metadata"}, "", mistakes)
+    number = _text(document, "sender_number", mistakes)
+    if number is not None and not re.fullmatch(rules.phone_pattern, number, re.ASCII):
+        mistakes.append(
+            FieldError("/sender_number", "must be E.164: '+' and 2 to 15 digits, the first not 0")
+        )
+    text = _text(document, "message_body", mistakes)
+    if text is not None and (wrong := _wrong_body(text, rules.max_body_length)):
+        mistakes.append(FieldError("/message_body", wrong))
+    client_id, timestamp = _metadata(document, mistakes)
+    if mistakes:
+        raise Invalid(errors=mistakes)
+    assert number is not None
+    assert text is not None
+    if client_id is not None and not sender.answers_to(client_id):
+        raise IdentityMismatch("metadata.client_id is not the client of this certificate.")
+    return Submission(number, text, timestamp)
+
+
+def _wrong_body(text: str, limit: int) -> str | None:
+    if len(text) > limit:
+        return f"may have {limit} characters at most"
+    if "\0" in text:
+        return "must not hold a NUL character"
+    if not text.strip():
+        return "must not be blank"
+    return None
+
+
+def _metadata(
+    document: dict[str, Any], mistakes: list[FieldError]
+) -> tuple[str | None, int | None]:
+    if "metadata" not in document:
+        return None, None
+    metadata = document["metadata"]
+    if not isinstance(metadata, dict):
+        mistakes.append(FieldError("/metadata", "must be an object"))
+        return None, None
+    _unknown(metadata, {"client_id", "timestamp"}, "/metadata", mistakes)
+    client_id = _text(metadata, "client_id", mistakes, "/metadata", optional=True)
+    stamp = _text(metadata, "timestamp", mistakes, "/metadata", optional=True)
+    if stamp is None:
+        return client_id, None
+    moment = _timestamp(stamp)
+    if moment is None:
+        mistakes.append(
+            FieldError(
+                "/metadata/timestamp", "must be ISO 8601 with a zone: 2025-10-20T12:34:56.789Z"
+            )
+        )
+    return client_id, moment
+
+
+def _timestamp(text: str) -> int | None:
+    if not _TIMESTAMP.match(text):
+        return None
+    try:
+        moment = datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return to_ms(moment)
+
+
+def _text(
+    document: dict[str, Any],
+    name: str,
+    mistakes: list[FieldError],
+    parent: str = "",
+    *,
+    optional: bool = False,
+) -> str | None:
+    if name not in document:
+        if not optional:
+            mistakes.append(FieldError(f"{parent}/{name}", "is required"))
+        return None
+    value = document[name]
+    if isinstance(value, str):
+        return value
+    mistakes.append(FieldError(f"{parent}/{name}", "must be a string"))
+    return None
+
+
+def _unknown(
+    document: dict[str, Any], known: set[str], parent: str, mistakes: list[FieldError]
+) -> None:
+    for name in document:
+        if name not in known:
+            shown = f"{parent}/{name}" if _PLAIN_NAME.match(name) else parent
+            mistakes.append(FieldError(shown, "is not a field that is known here"))
+            if len(mistakes) >= 10:
+                return

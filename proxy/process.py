@@ -1,0 +1,47 @@
+"""One process of the proxy: its resources, its loops, its port."""
+
+import asyncio
+from contextlib import AsyncExitStack
+
+from redis.asyncio import Redis
+
+from gatepost.clock import Clock
+from gatepost.queue import Queue, connect
+from gatepost.service.calls import main_server_client
+from gatepost.service.http import serve
+from gatepost.service.redis import RedisWatch, redis_loop
+from gatepost.service.requests import RequestMetrics, Requests
+from gatepost.service.supervisor import Child
+from gatepost.tls import server_context
+from proxy.endpoints import Edge, create_app
+from proxy.intake import Intake
+from proxy.limits import Limits
+from proxy.senders import Senders, bundle_loop
+from proxy.settings import ProxySettings
+from proxy.statuses import Statuses
+
+
+async def main(settings: ProxySettings, child: Child) -> None:
+    async with AsyncExitStack() as stack:
+        main_server = await stack.enter_async_context(main_server_client(settings.main_server, 16))
+        redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
+        queue = Queue(redis, settings.redis.queue_name)
+        senders, watch = Senders(), RedisWatch()
+        edge = Edge(
+            senders=senders,
+            limits=Limits(settings.server.workers),
+            rules=settings.validation,
+            intake=Intake(Clock(), queue, watch),
+            statuses=Statuses(main_server, queue),
+        )
+        app = Requests(create_app(edge), child.log, RequestMetrics("proxy"))
+        tls = server_context(
+            settings.tls.files(), lambda reason: child.log.warning("tls.refused", reason=reason)
+        )
+        async with asyncio.TaskGroup() as loops:
+            loops.create_task(bundle_loop(child.stop, child.log, main_server, senders))
+            loops.create_task(redis_loop(child.stop, child.log, redis, watch))
+            loops.create_task(serve(app, child.listeners[0], tls, child.stop))
+            loops.create_task(
+                child.heart_loop(lambda: {"bundle": senders.problem, "redis": watch.problem})
+            )

@@ -1,0 +1,33 @@
+"""The proxy's settings."""
+
+import re
+from typing import Annotated
+
+from pydantic import Field, field_validator
+
+from gatepost.settings import Block, Listen, MainServer, Redis, Server, ServiceSettings, Tls
+
+
+class Validation(Block):
+    """What a submission may hold. The pattern must match the whole number, in ASCII."""
+
+    phone_pattern: str = r"\+[1-9][0-9]{1,14}"
+    max_body_length: Annotated[int, Field(ge=1, le=4000)] = 1000
+
+    @field_validator("phone_pattern")
+    @classmethod
+    def _compiles(cls, pattern: str) -> str:
+        try:
+            re.compile(pattern, re.ASCII)
+        except re.error as error:
+            raise ValueError(f"is not a regular expression: {error}") from None
+        return pattern
+
+
+class ProxySettings(ServiceSettings):
+    server: Server = Server(port=8001)
+    ops: Listen = Listen(port=9001)
+    tls: Tls
+    main_server: MainServer
+    redis: Redis = Redis()
+    validation: Validation = Validation()

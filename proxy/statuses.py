@@ -1,0 +1,63 @@
+"""Where a message stands, for the client that sent it: the ledger first, else the queue.
+
+Another's message is answered as one that does not exist. "Not found" needs both to have answered.
+"""
+
+from typing import Any
+from uuid import UUID
+
+import httpx
+
+from gatepost.clock import iso
+from gatepost.envelope import decode
+from gatepost.errors import NotFound, Unavailable
+from gatepost.identity import Identity
+from gatepost.queue import Queue, QueueError
+
+
+class Statuses:
+    def __init__(self, main_server: httpx.AsyncClient, queue: Queue) -> None:
+        self._main_server = main_server
+        self._queue = queue
+
+    async def show(self, message_id: UUID, sender: Identity) -> dict[str, Any]:
+        unanswered = []
+        for ask in (self._ask_ledger, self._ask_queue):
+            try:
+                found = await ask(message_id, sender)
+            except (httpx.HTTPError, QueueError):
+                unanswered.append(ask)
+                continue
+            if found is not None:
+                return found
+        if unanswered:
+            raise Unavailable("The message's state can't be known just now; ask again.")
+        raise NotFound()
+
+    async def _ask_ledger(self, message_id: UUID, sender: Identity) -> dict[str, Any] | None:
+        answer = await self._main_server.get(
+            f"/internal/messages/{message_id}", params={"client_id": sender.client_id}
+        )
+        if answer.status_code == 404:
+            return None
+        answer.raise_for_status()
+        found: dict[str, Any] = answer.json()
+        return found
+
+    async def _ask_queue(self, message_id: UUID, sender: Identity) -> dict[str, Any] | None:
+        payload = (await self._queue.payloads([message_id.bytes]))[0]
+        if payload is None:
+            return None
+        envelope = decode(payload)
+        if envelope.client_id != sender.client_id:
+            return None
+        standing = (await self._queue.peek([message_id.bytes]))[0]
+        queued_at = iso(envelope.queued_at)
+        return {
+            "message_id": str(message_id),
+            "status": "queued",
+            "created_at": queued_at,
+            "queued_at": queued_at,
+            "delivered_at": None,
+            "attempt_count": standing.attempts if standing else 0,
+        }

@@ -1,0 +1,14 @@
+"""`python -m worker --config FILE`"""
+
+from gatepost.service.entry import run
+from worker.process import main
+from worker.settings import WorkerSettings
+
+run(
+    "worker",
+    WorkerSettings,
+    processes=lambda settings: settings.worker.concurrency,
+    ports=lambda _settings: [],
+    ops=lambda settings: settings.ops,
+    child=main,
+)
