@@ -1,1 +1,1 @@
-"""The machinery behind `./dev`: environment, engines, development stack. Nothing of it is shipped."""
+"""The machinery behind `./dev`: environment, engines, stack. Nothing of it is shipped."""

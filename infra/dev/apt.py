@@ -8,13 +8,12 @@ cleared: they would tidy the machine's own cache. Signatures are checked as apt 
 import fcntl
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from infra.dev.paths import CACHE, private_folder
-from infra.dev.steps import Failure, demand
+from infra.dev.steps import Failure, run
 
 CONFIGURATION = """\
 Dir::State::lists "{folder}/lists";
@@ -41,10 +40,10 @@ def unpack(packages: Sequence[str], folder: Path) -> None:
         if folder.exists():  # another command of ours has done it while we waited
             return
         apt = _prepare(work)
-        private_folder(folder.parent)
+        folder.parent.mkdir(parents=True, exist_ok=True)  # public: MariaDB may run as somebody else
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpacking-") as name:
             for package in _download(apt, packages, Path(name)):
-                _run(["dpkg-deb", "-x", str(package), f"{name}/root"], "unpacking")
+                run("unpacking", ["dpkg-deb", "-x", str(package), f"{name}/root"])
             (Path(name) / "root").rename(folder)
 
 
@@ -63,21 +62,11 @@ def _prepare(work: Path) -> list[str]:
 
 
 def _download(apt: list[str], packages: Sequence[str], folder: Path) -> list[Path]:
-    # A source that doesn't answer spoils `update` as a whole; what matters is said by the next call.
-    update = subprocess.run([*apt, "update"], capture_output=True, text=True)
+    try:
+        run("reading the distribution's lists of packages", [*apt, "update"])
+    except Failure as failure:  # one source that doesn't answer spoils it all: try with the others
+        print(f"\n{failure}")
     install = ["install", "--print-uris", "--reinstall", "--yes", "--no-install-recommends"]
-    listing = subprocess.run([*apt, *install, *packages], capture_output=True, text=True)
-    if listing.returncode != 0:
-        listing.stderr = update.stderr + listing.stderr
-    names = needed(demand(listing, f"finding the packages {' '.join(packages)}"))
-    if not names:
-        raise Failure(f"apt names no files for {' '.join(packages)}: {listing.stderr.strip()}")
-    download = subprocess.run(
-        [*apt, "download", *names], cwd=folder, capture_output=True, text=True
-    )
-    demand(download, "downloading packages")
+    names = needed(run("finding " + " ".join(packages), [*apt, *install, *packages]))
+    run("downloading packages", [*apt, "download", *names], folder=folder)
     return sorted(folder.glob("*.deb"))
-
-
-def _run(command: list[str], what: str) -> None:
-    demand(subprocess.run(command, capture_output=True, text=True), what)

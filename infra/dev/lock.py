@@ -5,12 +5,11 @@ choose anew. A lock names packages, versions and hashes: where they come from is
 configuration. The larger environments keep to the versions of the smaller ones.
 """
 
-import subprocess
 import sys
 
 from infra.dev.paths import BOOT, LOCKS, ROOT
 from infra.dev.python import uv_environment
-from infra.dev.steps import Failure, demand, give_up, step
+from infra.dev.steps import Failure, give_up, run, step
 
 PROJECT = ["pyproject.toml"]
 SERVER = [*PROJECT, "--extra", "server", "--group", "build"]
@@ -24,9 +23,8 @@ ENVIRONMENTS = {
     "test": (TEST, "server"),
     "bench": ([*TEST, "--group", "bench"], "test"),
 }
-OPTIONS = (
-    "--quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate".split()
-)
+OPTIONS = ["--quiet", "--universal", "--python-version", "3.11"]
+OPTIONS += ["--generate-hashes", "--no-header", "--no-annotate"]
 
 
 def main(arguments: list[str]) -> None:
@@ -36,10 +34,7 @@ def main(arguments: list[str]) -> None:
         command = [str(BOOT / "bin" / "uv"), "pip", "compile", *OPTIONS, *sources, *constraint]
         command += ["--output-file", str(LOCKS / f"{name}.txt"), *arguments]
         with step(f"locks/{name}.txt"):
-            demand(
-                subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True),
-                f"choosing versions for {name}",
-            )
+            run(f"choosing versions for {name}", command, environment=environment, folder=ROOT)
 
 
 if __name__ == "__main__":

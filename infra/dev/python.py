@@ -6,17 +6,17 @@ is checked against the hashes of a lock.
 
 import ast
 import os
-import subprocess
 import sys
 import sysconfig
+import tempfile
 import venv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from infra.dev import apt
-from infra.dev.paths import BOOT, CACHE, LOCKS, ROOT, VENV
-from infra.dev.steps import Failure, demand, step
+from infra.dev.paths import BOOT, CACHE, LOCKS, ROOT, VENV, private_folder
+from infra.dev.steps import Failure, run, step
 
 WHEELS = Path("/usr/share/python-wheels")  # where distributions keep the wheel that venv would use
 # What uv calls the settings of pip.
@@ -43,13 +43,24 @@ class Installer:
     install_command: Sequence[str]
 
     def sync(self, lock: Path) -> None:
-        done = _run([*self.sync_command, str(lock)], self.environment)
-        demand(done, f"installing {lock.name} by {self.name}")
+        command = [*self.sync_command, str(lock)]
+        run(f"installing {lock.name} by {self.name}", command, environment=self.environment)
 
     def install_project(self) -> None:
         arguments = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
-        done = _run([*self.install_command, *arguments], self.environment)
-        demand(done, f"installing gatepost by {self.name}")
+        self._install("gatepost", arguments)
+
+    def install_into(self, folder: Path, lock: Path) -> None:
+        """Puts the packages of a lock into a folder of their own: wholly or not."""
+        private_folder(folder.parent)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".installing-") as name:
+            arguments = ["--no-deps", "--require-hashes", "--target", f"{name}/root"]
+            self._install(lock.name, [*arguments, "-r", str(lock)])
+            (Path(name) / "root").rename(folder)
+
+    def _install(self, what: str, arguments: Sequence[str]) -> None:
+        command = [*self.install_command, *arguments]
+        run(f"installing {what} by {self.name}", command, environment=self.environment)
 
 
 def installer() -> Installer:
@@ -75,7 +86,7 @@ def boot_environment() -> None:
     with step("uv"):
         make_environment(BOOT)
         install = ["install", "--quiet", "--require-hashes", "-r", str(LOCKS / "boot.txt")]
-        demand(_run([*_pip(BOOT), *install], _pip_environment()), "installing uv by pip")
+        run("installing uv by pip", [*_pip(BOOT), *install], environment=_pip_environment())
         stamp.write_text(lock)
 
 
@@ -86,7 +97,11 @@ def make_environment(folder: Path) -> None:
 def works(folder: Path) -> bool:
     """Whether the environment's Python runs: it doesn't after its base was upgraded or removed."""
     python = folder / "bin" / "python"
-    return python.exists() and _run([str(python), "-c", ""]).returncode == 0
+    try:
+        run("trying", [str(python), "-c", ""])
+    except (Failure, OSError):
+        return False
+    return True
 
 
 def belongs_here(folder: Path) -> bool:
@@ -96,7 +111,7 @@ def belongs_here(folder: Path) -> bool:
 
 def uv_environment() -> dict[str, str]:
     """The environment for uv: the user's own, and what the user has told pip."""
-    listing = demand(_run([*_pip(BOOT), "config", "list"]), "reading pip's configuration")
+    listing = run("reading pip's configuration", [*_pip(BOOT), "config", "list"])
     ours = {
         "UV_SYSTEM_CERTS": "1",
         "UV_PYTHON_DOWNLOADS": "never",
@@ -133,13 +148,13 @@ def _pip_wheel() -> Path:
     if not _wheels(*folders) and not _wheels(unpacked / WHEELS.relative_to("/")):
         if not apt.available():
             raise Failure(
-                f"{sys.executable} comes without pip and ensurepip, and this machine has no apt to\n"
-                "get them with. Install your distribution's packages of pip and venv for Python 3."
+                f"{sys.executable} has neither pip nor ensurepip, and there is no apt here to get\n"
+                "them with. Install your distribution's packages of pip and venv for Python 3."
             )
         try:
             apt.unpack(["python3-pip-whl"], unpacked)
         except Failure as failure:
-            raise Failure(f"{failure}\nInstall pip yourself: apt-get install python3-venv") from None
+            raise Failure(f"{failure}\nInstall it: apt-get install python3-venv") from None
     return _wheels(*folders, unpacked / WHEELS.relative_to("/"))[0]
 
 
@@ -150,9 +165,3 @@ def _wheels(*folders: Path) -> list[Path]:
 def _pip_environment() -> dict[str, str]:
     ours = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_CACHE_DIR": str(CACHE / "pip")}
     return {**ours, **os.environ, "PIP_ROOT_USER_ACTION": "ignore"}
-
-
-def _run(
-    command: Sequence[str], environment: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, env=environment, capture_output=True, text=True)

@@ -1,22 +1,27 @@
-"""Progress: one line a step, its name when it begins and its duration when it ends."""
+"""Steps: shown as one line each, and the programs that they run.
 
+A step that can't be done raises Failure, whose text is for the user: why, and what to do.
+"""
+
+import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from subprocess import CompletedProcess
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 WIDTH = 52
+LAST_WORDS = 12  # lines of a failed program's output that are shown
 
 
 class Failure(Exception):
-    """A step can't be done; the text tells the user why, and what to do."""
+    """A step can't be done."""
 
 
 @contextmanager
 def step(name: str) -> Iterator[None]:
-    """Shows that `name` is being done, then how long it took."""
+    """Shows the name when the step begins, and how long it took when it ends."""
     print(f"  {name} ".ljust(WIDTH, "."), end=" ", flush=True)
     begun = time.monotonic()
     try:
@@ -27,12 +32,25 @@ def step(name: str) -> Iterator[None]:
     print(f"{time.monotonic() - begun:5.1f} s", flush=True)
 
 
-def demand(done: CompletedProcess[str], what: str) -> str:
-    """The output of a program that has ended well; else a Failure that quotes its last words."""
+def run(
+    what: str,
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    **options: Any,
+) -> str:
+    """The output of a program that ends well; a Failure with its last words if it doesn't."""
+    done: subprocess.CompletedProcess[str] = subprocess.run(
+        command, check=False, env=environment, cwd=folder, capture_output=True, text=True, **options
+    )
     if done.returncode == 0:
         return done.stdout
-    last = "\n".join((done.stderr or done.stdout).strip().splitlines()[-12:])
-    raise Failure(f"{what} failed:\n{last}")
+    raise Failure(f"{what} failed:\n{last_words(done.stderr.strip() or done.stdout)}")
+
+
+def last_words(text: str) -> str:
+    return "\n".join(text.strip().splitlines()[-LAST_WORDS:])
 
 
 def give_up(failure: Failure) -> NoReturn:

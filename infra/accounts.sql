@@ -1,0 +1,20 @@
+-- The schemas, and who may do what in them. Run by the server at every start, before anyone connects;
+-- `@NAME@` stands for that user's password. One statement a line.
+CREATE SCHEMA IF NOT EXISTS gatepost CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci;
+CREATE SCHEMA IF NOT EXISTS gatepost_keys CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci;
+
+-- The main server reads and writes rows, and keeps the partitions of the two partitioned tables.
+CREATE USER IF NOT EXISTS gatepost_main@127.0.0.1 IDENTIFIED BY '@gatepost_main@';
+ALTER USER gatepost_main@127.0.0.1 IDENTIFIED BY '@gatepost_main@';
+GRANT SELECT, INSERT, UPDATE, DELETE ON gatepost.* TO gatepost_main@127.0.0.1;
+GRANT SELECT, INSERT, UPDATE, DELETE ON gatepost_keys.* TO gatepost_main@127.0.0.1;
+GRANT CREATE, ALTER, DROP ON gatepost.messages TO gatepost_main@127.0.0.1;
+GRANT CREATE, ALTER, DROP ON gatepost.attempts TO gatepost_main@127.0.0.1;
+
+-- Migrations make and change the tables.
+CREATE USER IF NOT EXISTS gatepost_migrate@127.0.0.1 IDENTIFIED BY '@gatepost_migrate@';
+ALTER USER gatepost_migrate@127.0.0.1 IDENTIFIED BY '@gatepost_migrate@';
+GRANT ALL ON gatepost.* TO gatepost_migrate@127.0.0.1;
+GRANT ALL ON gatepost_keys.* TO gatepost_migrate@127.0.0.1;
+
+ALTER USER root@127.0.0.1 IDENTIFIED BY '@root@';

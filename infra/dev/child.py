@@ -1,0 +1,118 @@
+"""A child process: in a session of its own, ended when we end, stopped within a bounded time."""
+
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from infra.dev.steps import Failure, last_words
+
+# By "parent" the kernel means the thread that forked: so one thread, which lives as long as we do,
+# forks them all.
+_FORKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="forker")
+_ENDED_WITH_US = ["setpriv", "--pdeathsig", "TERM", "--"]
+LOCK_SECONDS = 30.0
+
+
+class Owner(NamedTuple):
+    """Another user, to run as."""
+
+    uid: int
+    gid: int
+
+
+@dataclass
+class Child:
+    """What to run, and the process that runs it. It holds the file `lock` as long as it lives."""
+
+    name: str
+    command: Sequence[str]
+    log: Path
+    folder: Path
+    environment: Mapping[str, str]
+    owner: Owner | None = None
+    lock: Path | None = None
+    _process: "subprocess.Popen[bytes] | None" = field(default=None, init=False)
+
+    def start(self) -> None:
+        held = [] if self.lock is None else [take(self.lock, self.name)]
+        prefix = _ENDED_WITH_US if shutil.which("setpriv") else []
+        options = as_owner(self.owner) | {"pass_fds": held, "umask": 0o077}
+        self._process = _FORKER.submit(self._popen, [*prefix, *self.command], options).result()
+        for descriptor in held:
+            os.close(descriptor)
+
+    def _popen(self, command: list[str], options: dict[str, Any]) -> "subprocess.Popen[bytes]":
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                env=dict(self.environment),
+                start_new_session=True,
+                **options,
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._running().pid
+
+    def exit_code(self) -> int | None:
+        """None while it runs."""
+        return self._running().poll()
+
+    def stop(self, seconds: float) -> None:
+        """Asks it to end; after `seconds`, and for what it leaves behind, doesn't ask."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(seconds)
+        self.kill()
+
+    def kill(self) -> None:
+        """Kills it and its whole session, at once."""
+        if self._process is None:
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def last_words(self) -> str:
+        """The end of its log."""
+        return last_words(self.log.read_bytes()[-8000:].decode(errors="replace"))
+
+    def _running(self) -> "subprocess.Popen[bytes]":
+        if self._process is None:
+            raise RuntimeError(f"{self.name} was not started")
+        return self._process
+
+
+def as_owner(owner: Owner | None) -> dict[str, Any]:
+    """What `subprocess` wants to hear, to run a program as somebody else."""
+    return {} if owner is None else {"user": owner.uid, "group": owner.gid, "extra_groups": ()}
+
+
+def take(file: Path, name: str, seconds: float = LOCK_SECONDS) -> int:
+    """The file, locked: waits for one that is about to end, as after a crash of its parent."""
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                os.close(descriptor)
+                raise Failure(f"Another {name} uses {file.parent}. Stop that one first.") from None
+            time.sleep(0.05)
+        else:
+            return descriptor

@@ -1,0 +1,43 @@
+"""The users of the servers: passwords are random, made once, and only we can read them.
+
+The templates (infra/users.acl, infra/accounts.sql) write `@name@` where something of that user's
+belongs.
+"""
+
+import json
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from infra.dev.child import Owner
+
+_PLACE = re.compile(r"@([a-z_]+)@")
+_COMMENTS = re.compile(r"^(?:(?:#|--).*)?\n", re.MULTILINE)
+
+
+def passwords(file: Path, template: str) -> dict[str, str]:
+    """Each user's password; users of the template that have none yet get one."""
+    known: dict[str, str] = json.loads(file.read_text()) if file.exists() else {}
+    missing = set(_PLACE.findall(template)) - set(known)
+    if missing:
+        known |= {user: secrets.token_urlsafe(24) for user in sorted(missing)}
+        write_private(file, json.dumps(known, indent=1))
+    return known
+
+
+def fill(template: str, values: Mapping[str, str]) -> str:
+    """The template with each place filled, without its comments."""
+    return _PLACE.sub(lambda place: values[place[1]], _COMMENTS.sub("", template))
+
+
+def write_private(file: Path, text: str, owner: Owner | None = None) -> None:
+    """Puts the text in its place whole; nobody but the owner can read it, ever."""
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        if owner is not None:
+            os.fchown(descriptor, *owner)
+        stream.write(text)
+    draft.replace(file)

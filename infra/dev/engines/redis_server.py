@@ -1,0 +1,51 @@
+"""A Redis of ours: settings from infra/redis.conf, users from infra/users.acl."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from infra.dev.child import Child
+from infra.dev.engines.accounts import fill, passwords, write_private
+from infra.dev.engines.find import Engines
+from infra.dev.engines.server import Server
+from infra.dev.paths import ROOT
+from infra.dev.ports import HOST
+
+CONFIGURATION = ROOT / "infra" / "redis.conf"
+USERS = ROOT / "infra" / "users.acl"
+
+
+class RedisServer(Server):
+    def __init__(self, engines: Engines, folder: Path, port: int | None = None) -> None:
+        super().__init__(folder, port)
+        template = re.sub(r"^#.*\n", "", USERS.read_text(), flags=re.MULTILINE)
+        self._passwords = passwords(folder / "passwords.json", template)
+        hashes = {u: hashlib.sha256(p.encode()).hexdigest() for u, p in self._passwords.items()}
+        write_private(folder / "users.acl", fill(template, hashes))
+        place = ["--port", str(self.port), "--dir", ".", "--aclfile", "users.acl"]
+        self.child = Child(
+            "redis",
+            [str(engines.redis.program), str(CONFIGURATION), *place],
+            log=folder / "redis.log",
+            folder=folder,
+            environment=engines.redis.environment,
+            lock=folder / "lock",
+        )
+        self._client = redis.Redis.from_url(
+            self.url(), socket_timeout=1, retry=Retry(NoBackoff(), 0)
+        )
+
+    def url(self, user: str = "operator") -> str:
+        return f"redis://{user}:{self._passwords[user]}@{HOST}:{self.port}/0"
+
+    def silence(self) -> str | None:
+        try:
+            with self._client as client:
+                client.ping()
+        except (redis.ConnectionError, redis.TimeoutError) as error:
+            return str(error)
+        return None

@@ -1,0 +1,58 @@
+"""Ports: free ones, and who has one that is taken."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+HOST = "127.0.0.1"
+_LISTENING = "0A"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+        return True
+
+
+def holder(port: int) -> str:
+    """Who listens there: "nginx (process 812)", as far as we may know it."""
+    inodes = set(_listening_inodes(port))
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            if str(link.readlink()) in inodes:
+                process = link.parents[1]
+                return f"{_name(process)} (process {process.name})"
+        except OSError:  # another user's process, or one that has just ended
+            continue
+    return "a process of another user" if inodes else "another program"
+
+
+def _listening_inodes(port: int) -> Iterator[str]:
+    """The sockets that listen on the port, as their descriptors are shown: socket:[1234]."""
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            rows = Path(table).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        for row in rows:
+            _, local, _, state, *_, inode = row.split()[:10]
+            if state == _LISTENING and int(local.rpartition(":")[2], 16) == port:
+                yield f"socket:[{inode}]"
+
+
+def _name(process: Path) -> str:
+    """What the process was started as, shortened: arguments may be long."""
+    words = process.joinpath("cmdline").read_bytes().decode(errors="replace").split("\0")
+    text = " ".join(word for word in words if word) or process.joinpath("comm").read_text().strip()
+    return text if len(text) <= 60 else text[:59] + "…"
