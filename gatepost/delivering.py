@@ -10,6 +10,7 @@ from uuid import UUID
 import msgspec
 
 MAX_DELIVERIES = 500
+NO_ENVELOPE = msgspec.Raw()
 
 
 class Result(StrEnum):
@@ -25,7 +26,7 @@ class Result(StrEnum):
 class DeliveryOffer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     message_id: UUID
     attempt: int
-    envelope: msgspec.Raw | None = None
+    envelope: msgspec.Raw = NO_ENVELOPE
     """The envelope as it lay in the queue; it is looked into only by the one who may open it."""
 
 

@@ -70,7 +70,7 @@ class Tls(Block):
 class MainServer(Block):
     """How to call the main server, and the certificate to do it with."""
 
-    url: Annotated[str, Field(pattern=r"\Ahttps://[^/]+\Z")]
+    url: Annotated[str, Field(pattern=r"^https://[^/]+$")]
     timeout: Annotated[float, Field(gt=0, le=25)] = 10.0
     cert_file: Path
     key_file: Path
@@ -86,7 +86,7 @@ class Redis(Block):
     url: SecretStr = SecretStr("")
     host: str = "127.0.0.1"
     port: Port = 6379
-    queue_name: Annotated[str, Field(pattern=r"\A[a-z0-9_.:-]{1,64}\Z")] = "message_queue"
+    queue_name: Annotated[str, Field(pattern=r"^[a-z0-9_.:-]{1,64}$")] = "message_queue"
 
     def address(self) -> str:
         return self.url.get_secret_value() or f"redis://{self.host}:{self.port}/0"

@@ -19,7 +19,7 @@ class Database(Block):
     name: str = "gatepost"
     user: str = "gatepost_main"
     password: SecretStr = SecretStr("")
-    keys_schema: Annotated[str, Field(pattern=r"\A[a-z0-9_]{1,64}\Z")] = "gatepost_keys"
+    keys_schema: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,64}$")] = "gatepost_keys"
     pool_size: Annotated[int, Field(ge=1, le=100)] = 10
 
     @model_validator(mode="after")

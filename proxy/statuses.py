@@ -21,16 +21,17 @@ class Statuses:
         self._queue = queue
 
     async def show(self, message_id: UUID, sender: Identity) -> dict[str, Any]:
-        unanswered = []
-        for ask in (self._ask_ledger, self._ask_queue):
+        silent = False
+        # The ledger is asked again last: a message may leave the queue for it between two answers.
+        for ask in (self._ask_ledger, self._ask_queue, self._ask_ledger):
             try:
                 found = await ask(message_id, sender)
             except (httpx.HTTPError, QueueError):
-                unanswered.append(ask)
+                silent = True
                 continue
             if found is not None:
                 return found
-        if unanswered:
+        if silent:
             raise Unavailable("The message's state can't be known just now; ask again.")
         raise NotFound()
 

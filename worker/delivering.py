@@ -23,7 +23,8 @@ from worker.settings import Pool
 
 BATCH = 200
 LEASE_SECONDS = 30
-OUTAGE_CAP_SECONDS = 1.5
+WAIT_SECONDS = 1.0
+FIRST_WAIT_SECONDS, OUTAGE_CAP_SECONDS = 0.1, 1.5
 
 
 class DeliveryMetrics:
@@ -48,47 +49,41 @@ class Deliverer:
         self._main_server = main_server
         self._pool = pool
         self._metrics = metrics
+        self._waits = backoff(FIRST_WAIT_SECONDS, OUTAGE_CAP_SECONDS)
         self.problem: str | None = None
 
     async def delivery_loop(self, stop: asyncio.Event) -> None:
         """Takes batch after batch; waits on the queue when it is empty, and out of an outage."""
-        waits = backoff(0.1, OUTAGE_CAP_SECONDS)
         while not stop.is_set():
             try:
-                deliveries = await self._queue.reserve(BATCH, LEASE_SECONDS)
-                if not deliveries:
-                    await self._queue.wait(1.0)
-                elif not await self._deliver_batch(deliveries):
-                    await pause(stop, next(waits))
-                    continue
-            except QueueError as error:
-                self._note(f"the queue does not answer: {error}")
-                await pause(stop, next(waits))
-                continue
-            self._note(None)
-            waits = backoff(0.1, OUTAGE_CAP_SECONDS)
+                if deliveries := await self._queue.reserve(BATCH, LEASE_SECONDS):
+                    await self._deliver_batch(deliveries)
+                else:
+                    await self._queue.wait(WAIT_SECONDS)
+            except (Outage, QueueError) as error:
+                self._interrupted(str(error))
+                await pause(stop, next(self._waits))
 
     async def end_expired(self) -> None:
         """What has outlived its time ends like everything else: in the ledger first."""
         if expired := await self._queue.expire(BATCH, LEASE_SECONDS):
             await self._deliver_batch(expired)
 
-    async def _deliver_batch(self, deliveries: Sequence[Delivery]) -> bool:
-        """One batch to its end; False after an outage, with everything given back."""
+    async def _deliver_batch(self, deliveries: Sequence[Delivery]) -> None:
+        """One batch to its end; an outage gives all of it back and uses up no attempt."""
         started = time.perf_counter()
         try:
             results = await self._main_server.deliver(deliveries)
-        except Outage as error:
+        except Outage:
             await self._queue.give_back(deliveries)
             self._metrics.outages.inc()
-            self._note(f"the main server is out: {error}")
-            return False
+            raise
+        self._resumed()
         await self._settle(deliveries, results)
         seconds = time.perf_counter() - started
         self._metrics.seconds.observe(seconds)
         for delivery, result in zip(deliveries, results, strict=True):
             self._record(delivery, result, seconds)
-        return True
 
     async def _settle(
         self, deliveries: Sequence[Delivery], results: Sequence[DeliverResult]
@@ -120,10 +115,14 @@ class Deliverer:
             **trace_of(delivery.payload),
         )
 
-    def _note(self, problem: str | None) -> None:
-        """Says a change once, not at every turn."""
-        if problem and not self.problem:
-            self._log.warning("delivery.interrupted", reason=problem)
-        elif self.problem and not problem:
+    def _interrupted(self, reason: str) -> None:
+        """Said once, not at every turn."""
+        if not self.problem:
+            self._log.warning("delivery.interrupted", reason=reason)
+        self.problem = reason
+
+    def _resumed(self) -> None:
+        if self.problem:
             self._log.info("delivery.resumed")
-        self.problem = problem
+        self.problem = None
+        self._waits = backoff(FIRST_WAIT_SECONDS, OUTAGE_CAP_SECONDS)

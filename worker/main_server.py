@@ -7,6 +7,7 @@ import httpx
 import msgspec
 
 from gatepost.delivering import (
+    NO_ENVELOPE,
     DeliverRequest,
     DeliverResult,
     DeliveryOffer,
@@ -43,15 +44,15 @@ class MainServer:
                 headers={"content-type": "application/json"},
             )
         except httpx.HTTPError as error:
-            raise Outage(type(error).__name__) from None
+            raise Outage(f"the main server does not answer: {type(error).__name__}") from None
         if answer.status_code != 200:
-            raise Outage(f"status {answer.status_code}")
+            raise Outage(f"the main server answers with status {answer.status_code}")
         try:
             results = decode_answer(answer.content).results
         except msgspec.MsgspecError:
-            raise Outage("an answer that can't be read") from None
+            raise Outage("the main server's answer can't be read") from None
         if [one.message_id for one in results] != [offer.message_id for offer in offers]:
-            raise Outage("an answer about other messages")
+            raise Outage("the main server answers about other messages")
         return results
 
 
@@ -59,5 +60,5 @@ def _offer(delivery: Delivery, *, with_envelope: bool) -> DeliveryOffer:
     return DeliveryOffer(
         message_id=UUID(bytes=delivery.id),
         attempt=delivery.attempts,
-        envelope=msgspec.Raw(delivery.payload) if with_envelope else None,
+        envelope=msgspec.Raw(delivery.payload) if with_envelope else NO_ENVELOPE,
     )

@@ -12,7 +12,7 @@ from gatepost.service.calls import main_server_client
 from gatepost.service.redis import RedisWatch, redis_loop
 from gatepost.service.supervisor import Child
 from worker.delivering import Deliverer, DeliveryMetrics
-from worker.main_server import MainServer
+from worker.main_server import MainServer, Outage
 from worker.settings import WorkerSettings
 
 BATCHES_IN_FLIGHT = 2
@@ -49,6 +49,6 @@ async def tick_loop(stop: asyncio.Event, log: Log, queue: Queue, deliverer: Deli
             if reclaimed := await queue.reclaim():
                 log.warning("leases.reclaimed", count=reclaimed)
             await deliverer.end_expired()
-        except QueueError:
-            pass  # the watch over Redis has said it; the next turn tries again
+        except (QueueError, Outage):
+            pass  # the other loops have said it; the next turn tries again
         await pause(stop, TICK_SECONDS)

@@ -92,7 +92,8 @@ class Requests:
                 await self._refuse(context, error, send_with_id)
         seconds = time.perf_counter() - started
         self._metrics.observe(context.route, status, seconds)
-        self._log.info(
+        write = self._log.debug if status == 304 else self._log.info
+        write(
             context.event,
             method=scope["method"],
             route=context.route,

@@ -1,4 +1,4 @@
-"""GET /internal/bundle, for proxies. Its ETag is a digest of it, so an unchanged one costs a 304."""
+"""GET /internal/bundle, for proxies; its ETag is a digest, so an unchanged one costs a 304."""
 
 from hashlib import sha256
 

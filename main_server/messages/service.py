@@ -80,7 +80,7 @@ def decide(
             return result(_ENDED[standing.status])
         expired = to_ms(standing.expires_at) <= now
         return result(Result.EXPIRED if expired else Result.DELIVERED)
-    if offer.envelope is None:
+    if not offer.envelope:
         return result(Result.SEND_ENVELOPE)
     if arrival is None or arrival.content is None:
         return result(Result.REFUSED, "unreadable")
@@ -104,7 +104,7 @@ def find_status(engine: Engine, message_id: UUID, client_id: str) -> dict[str, A
 
 def _arrive(keyring: Keyring, offer: DeliveryOffer) -> Arrival | None:
     """None where no envelope of that message came."""
-    if offer.envelope is None:
+    if not offer.envelope:
         return None
     try:
         envelope = decode(bytes(offer.envelope))
