@@ -60,6 +60,10 @@ class PartitionKeys:
         return f"{{{self.queue}/{self.partition}}}:{name}".encode()
 
     @property
+    def payload(self) -> bytes:
+        return self.named("payload")
+
+    @property
     def signal(self) -> bytes:
         return self.named("signal")
 

@@ -61,7 +61,8 @@ def pack_entry(entry: Entry) -> tuple[bytes, bytes, bytes]:
     return entry.id, facts, entry.payload
 
 
-def _payload_of(body: bytes) -> bytes:
+def payload_of(body: bytes) -> bytes:
+    """Return the payload behind the record that it is stored with."""
     return body[_ORDERED_SIZE if body[0] & ORDERED else _RECORD.size :]
 
 
@@ -79,7 +80,7 @@ def read_deliveries(reply: Sequence[Any], lease_ms: int, partition: int) -> list
         deliveries.append(
             Delivery(
                 id_,
-                _payload_of(body),
+                payload_of(body),
                 tag,
                 attempts,
                 generation,
@@ -97,7 +98,7 @@ def read_exposed(reply: Sequence[Any]) -> list[Exposed]:
     found = []
     for id_, record, body in _threes(reply, 0):
         _, priority, attempts, generation, enqueued_at, _ = _RECORD.unpack_from(record)
-        found.append(Exposed(id_, _payload_of(body), attempts, generation, priority, enqueued_at))
+        found.append(Exposed(id_, payload_of(body), attempts, generation, priority, enqueued_at))
     return found
 
 
