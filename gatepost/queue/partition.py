@@ -106,6 +106,11 @@ class Partition:
             found.extend(wire.read_peeked(piece, reply))
         return found
 
+    async def payloads(self, ids: Sequence[bytes]) -> list[bytes | None]:
+        with typed_errors():
+            bodies = await self._redis.hmget(self.keys.payload, list(ids))
+        return [body and wire.payload_of(body) for body in bodies]
+
     async def registered(self, ids: Sequence[bytes]) -> None:
         with typed_errors():
             await self._redis.srem(self.keys.exposed, *ids)

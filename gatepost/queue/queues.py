@@ -110,10 +110,8 @@ class Queue:
 
     async def payloads(self, ids: Sequence[bytes]) -> list[bytes | None]:
         """Return the payload of each id, wherever it waits; None for one that doesn't."""
-        with typed_errors():
-            found = await self._all(lambda part: self._redis.hmget(part.keys.payload, list(ids)))
-        bodies = [next(filter(None, answers), None) for answers in zip(*found, strict=True)]
-        return [body and wire.payload_of(body) for body in bodies]
+        found = await self._all(lambda part: part.payloads(ids))
+        return [next(filter(None, answers), None) for answers in zip(*found, strict=True)]
 
     async def expose(self, ids: Sequence[bytes]) -> list[bool]:
         """Note that only Redis has these; False for one that isn't here any more."""
