@@ -36,7 +36,7 @@ dead_letter it with Reason.EXPIRED. If its holder dies, it comes back like any o
 Asked, and administered:
 
     await queue.peek(ids)            -> list[Peeked | None]  # place, attempts, times; no payload
-    await queue.payloads(ids) -> list[bytes | None]
+    await queue.payloads(ids)        -> list[bytes | None]   # wherever they wait
     await queue.missing(ids)         -> list[bytes]   # not ready, leased, delayed nor in line
     await queue.stats()              -> Stats
     await queue.remove(ids)          -> list[bool]    # wherever it is; a holder settles too late

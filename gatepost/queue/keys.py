@@ -11,7 +11,8 @@ states.
 | meta         | HASH   | id → the record, once it differs from the one in front of the payload   |
 | leased       | ZSET   | id → end of its lease, in µs                                            |
 | delayed      | ZSET   | id → when it is due, in ms                                              |
-| expiry       | ZSET   | id → when it expires, in ms                                             |
+| expiry       | LIST   | time (ms) + id, by time: when each expires; settled ones may linger     |
+| expiry_odd   | ZSET   | id → when it expires, of those that came out of order or stay long      |
 | lines        | ZSET   | line + place + id, by bytes: the ordered ids of each key, first to last |
 | ghosts       | HASH   | class + id → occurrences in that ready list to be skipped; class → sum  |
 | turns        | HASH   | whose turn it is when several priorities wait                           |
@@ -33,6 +34,7 @@ NAMES = (
     "leased",
     "delayed",
     "expiry",
+    "expiry_odd",
     "lines",
     "ghosts",
     "turns",

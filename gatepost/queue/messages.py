@@ -53,6 +53,7 @@ class Delivery:
     generation: int
     priority: int
     enqueued_at: int
+    expires_at: int | None
     deadline: int
     partition: int
 
@@ -113,6 +114,7 @@ class Exposed:
     generation: int
     priority: int
     enqueued_at: int
+    expires_at: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ class Partition:
     async def payloads(self, ids: Sequence[bytes]) -> list[bytes | None]:
         with typed_errors():
             bodies = await self._redis.hmget(self.keys.payload, list(ids))
-        return [body and wire.payload_of(body) for body in bodies]
+        return [None if body is None else wire.payload_of(body) for body in bodies]
 
     async def registered(self, ids: Sequence[bytes]) -> None:
         with typed_errors():

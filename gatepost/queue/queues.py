@@ -7,7 +7,7 @@ whether its message was ordered. The number of partitions may change only while 
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TypeVar
 
 from gatepost.queue import wire
@@ -103,15 +103,12 @@ class Queue:
     async def peek(self, ids: Sequence[bytes]) -> list[Peeked | None]:
         """Say of each id where it is and how it fares; None if it isn't known."""
         found = await self._all(lambda part: part.peek(ids))
-        return [
-            next((peeked for peeked in answers if peeked is not None), None)
-            for answers in zip(*found, strict=True)
-        ]
+        return [_first(answers) for answers in zip(*found, strict=True)]
 
     async def payloads(self, ids: Sequence[bytes]) -> list[bytes | None]:
         """Return the payload of each id, wherever it waits; None for one that doesn't."""
         found = await self._all(lambda part: part.payloads(ids))
-        return [next(filter(None, answers), None) for answers in zip(*found, strict=True)]
+        return [_first(answers) for answers in zip(*found, strict=True)]
 
     async def expose(self, ids: Sequence[bytes]) -> list[bool]:
         """Note that only Redis has these; False for one that isn't here any more."""
@@ -202,6 +199,10 @@ def _partition_of(delivery: Delivery) -> int:
 
 def _partition_of_pair(pair: tuple[Delivery, object]) -> int:
     return pair[0].partition
+
+
+def _first(answers: Iterable[_Answer | None]) -> _Answer | None:
+    return next((answer for answer in answers if answer is not None), None)
 
 
 def _sum(parts: Sequence[Stats]) -> Stats:

@@ -25,8 +25,8 @@ EXPOSE = 128
 NO_LINE = bytes(16)
 
 _FACTS = struct.Struct(">BBIIQQ16s")
-_RECORD = struct.Struct(">BBIIQ8s")
-_ORDERED_SIZE = 56
+_RECORD = struct.Struct(">BBIIQQ8s")
+_ORDERED_SIZE = 64
 
 
 def line_of(ordering_key: bytes) -> bytes:
@@ -76,7 +76,7 @@ def read_deliveries(reply: Sequence[Any], lease_ms: int, partition: int) -> list
     deadline = reply[0] + lease_ms
     deliveries = []
     for id_, record, body in _threes(reply, 2):
-        _, priority, attempts, generation, enqueued_at, tag = _RECORD.unpack_from(record)
+        _, priority, attempts, generation, enqueued_at, expires, tag = _RECORD.unpack_from(record)
         deliveries.append(
             Delivery(
                 id_,
@@ -86,6 +86,7 @@ def read_deliveries(reply: Sequence[Any], lease_ms: int, partition: int) -> list
                 generation,
                 priority,
                 enqueued_at,
+                expires or None,
                 deadline,
                 partition,
             )
@@ -97,8 +98,18 @@ def read_exposed(reply: Sequence[Any]) -> list[Exposed]:
     """Return the messages of a reply of exposed.lua."""
     found = []
     for id_, record, body in _threes(reply, 0):
-        _, priority, attempts, generation, enqueued_at, _ = _RECORD.unpack_from(record)
-        found.append(Exposed(id_, payload_of(body), attempts, generation, priority, enqueued_at))
+        _, priority, attempts, generation, enqueued_at, expires, _ = _RECORD.unpack_from(record)
+        found.append(
+            Exposed(
+                id_,
+                payload_of(body),
+                attempts,
+                generation,
+                priority,
+                enqueued_at,
+                expires or None,
+            )
+        )
     return found
 
 
@@ -111,16 +122,16 @@ def read_dead_letter(id_: bytes, score: int) -> DeadLetter:
 def read_peeked(ids: Sequence[bytes], reply: Sequence[Any]) -> list[Peeked | None]:
     """Return what a reply of peek.lua says of each id; None for one that isn't known."""
     parts = iter(reply)
-    fours = zip(ids, parts, parts, parts, parts, strict=True)
-    return [_peeked(id_, *four) if four[0] else None for id_, *four in fours]
+    threes = zip(ids, parts, parts, parts, strict=True)
+    return [_peeked(id_, *three) if three[0] else None for id_, *three in threes]
 
 
-def _peeked(id_: bytes, place: bytes, record: bytes, when: bytes, expires: bytes) -> Peeked:
+def _peeked(id_: bytes, place: bytes, record: bytes, when: bytes) -> Peeked:
     where = Place(place.decode())
     at = int(float(when)) if when else None
     if where is Place.DEAD:
         return Peeked(id_, where, dead=read_dead_letter(id_, at or 0))
-    _, priority, attempts, generation, enqueued_at, _ = _RECORD.unpack_from(record)
+    _, priority, attempts, generation, enqueued_at, expires, _ = _RECORD.unpack_from(record)
     return Peeked(
         id_,
         where,
@@ -130,7 +141,7 @@ def _peeked(id_: bytes, place: bytes, record: bytes, when: bytes, expires: bytes
         enqueued_at,
         due_at=at if where is Place.DELAYED else None,
         leased_until=at // 1000 if where is Place.LEASED and at else None,
-        expires_at=int(float(expires)) if expires else None,
+        expires_at=expires or None,
     )
 
 

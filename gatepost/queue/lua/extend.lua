@@ -5,7 +5,7 @@
 -- ARGV     lease in µs; then for each delivery: id, tag
 -- Returns  a character for each: '1' applied, '0' refused
 -- Keeps    only the holder extends; the order of the batch is kept for reclaim.
---@use clock record places lines settling
+--@use clock record places lines expiry settling
 
 local ids, _, _, answers = held(2, 2)
 local ends = now_us() + tonumber(ARGV[1])

@@ -3,7 +3,7 @@
 --
 -- KEYS     the partition's (keys.py)
 -- ARGV     ids
--- Returns  for each: place, record, when, expiry. The place is 'ready', 'leased', 'delayed', 'in line',
+-- Returns  for each: place, record, when. The place is 'ready', 'leased', 'delayed', 'in line',
 --          'dead' or '' (not known); `when` is the end of the lease (µs), the due time (ms) or the score
 --          in the dead index; '' where there is none.
 --@use clock record places lines
@@ -28,6 +28,5 @@ for _, id in ipairs(ARGV) do
   reply[#reply + 1] = place
   reply[#reply + 1] = record or ''
   reply[#reply + 1] = when
-  reply[#reply + 1] = redis.call('ZSCORE', EXPIRY, id) or ''
 end
 return reply

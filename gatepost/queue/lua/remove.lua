@@ -5,7 +5,7 @@
 -- ARGV     ids
 -- Returns  a character for each: '1' removed, '0' not known
 -- Keeps    a holder settles too late; the next of an ordering key may go; the dead index forgets it too.
---@use clock record places lines
+--@use clock record places lines expiry
 
 local answers = {}
 for n, id in ipairs(ARGV) do
@@ -16,10 +16,11 @@ for n, id in ipairs(ARGV) do
     if is_ordered(record) then leave_line(record, id) end
     redis.call('HDEL', PAYLOAD, id)
     redis.call('HDEL', META, id)
-    redis.call('ZREM', EXPIRY, id)
+    redis.call('ZREM', EXPIRY_ODD, id)
     redis.call('SREM', EXPOSED, id)
   end
   redis.call('ZREM', DEAD, id)
 end
+tidy_expiry(#ARGV)
 sweep_ghosts(1000)
 return table.concat(answers)

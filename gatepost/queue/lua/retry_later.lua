@@ -5,7 +5,7 @@
 -- ARGV     for each delivery: id, tag, delay in ms
 -- Returns  a character for each: '1' applied, '0' refused
 -- Keeps    only the holder settles, once. An ordered message goes on holding up its key.
---@use clock record places lines settling
+--@use clock record places lines expiry settling
 
 local ids, records, positions, answers = held(1, 3)
 local now = math.floor(now_us() / 1000)

@@ -13,18 +13,13 @@ local now = math.floor(now_us() / 1000)
 local oldest = now
 local ready = {}
 
-local function enqueued(id)
-  local _, _, _, _, at = struct.unpack(HEAD, read_record(id))
-  return at
-end
-
 for priority = 1, 10 do
   local list, class = KEYS[READY + priority], string.char(priority)
   local ghosts = tonumber(redis.call('HGET', GHOSTS, class) or 0)
   ready[priority] = redis.call('LLEN', list) - ghosts
   for _, id in ipairs(redis.call('LRANGE', list, -10, -1)) do
     if ready[priority] > 0 and redis.call('HEXISTS', GHOSTS, class .. id) == 0 then
-      oldest = math.min(oldest, enqueued(id))
+      oldest = math.min(oldest, enqueued_of(read_record(id)))
     end
   end
 end

@@ -27,11 +27,11 @@ local function may_go(record, id)
 end
 
 local function due_of(record)
-  return struct.unpack('>I8', string.sub(record, 49, 56))
+  return (struct.unpack('>I8', string.sub(record, 57, 64)))
 end
 
 local function with_due(record, due)
-  return string.sub(record, 1, 48) .. struct.pack('>I8', due)
+  return string.sub(record, 1, 56) .. struct.pack('>I8', due)
 end
 
 -- The first of a line may go: now, or when it is due. One that is leased (to be expired) stays with its holder.

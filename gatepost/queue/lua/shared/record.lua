@@ -1,12 +1,12 @@
--- The record: what the engine knows of a message, in 26 bytes, or 56 for an ordered one.
+-- The record: what the engine knows of a message, in 34 bytes, or 64 for an ordered one.
 --
---   head  flags, priority, attempts, generation, enqueued (ms), tag
+--   head  flags, priority, attempts, generation, enqueued (ms), expires (ms, 0 = never), tag
 --   tail  line, place in the line, due (ms); only of an ordered message
 --
 -- It stands in front of the payload as it was enqueued. From its first change on the one in META counts.
 -- The tag is zero unless the message is leased.
-local HEAD, HEAD_SIZE = '>BBI4I4I8c8', 26
-local TAIL, FULL_SIZE = '>c16I6I8', 56
+local HEAD, HEAD_SIZE = '>BBI4I4I8I8c8', 34
+local TAIL, FULL_SIZE = '>c16I6I8', 64
 local ORDERED, ALONE, COUNTED = 1, 2, 4
 local NO_TAG = string.rep('\0', 8)
 
@@ -35,14 +35,22 @@ local function priority_of(record)
   return string.byte(record, 2)
 end
 
+local function enqueued_of(record)
+  return (struct.unpack('>I8', string.sub(record, 11, 18)))
+end
+
+local function expires_of(record)
+  return (struct.unpack('>I8', string.sub(record, 19, 26)))
+end
+
 local function tag_of(record)
-  return string.sub(record, 19, 26)
+  return string.sub(record, 27, 34)
 end
 
 -- The same record under another tag: `set` and `clear` are flags, `more` is added to the attempts.
 local function changed(record, tag, set, clear, more)
-  local flags, priority, attempts, generation, enqueued = struct.unpack(HEAD, record)
+  local flags, priority, attempts, generation, enqueued, expires = struct.unpack(HEAD, record)
   flags = bit.band(bit.bor(flags, set), bit.bnot(clear))
-  local head = struct.pack(HEAD, flags, priority, attempts + more, generation, enqueued, tag)
+  local head = struct.pack(HEAD, flags, priority, attempts + more, generation, enqueued, expires, tag)
   return head .. string.sub(record, HEAD_SIZE + 1)
 end

@@ -29,6 +29,7 @@ local function forget(ids, records)
   redis.call('ZREM', LEASED, unpack(ids))
   redis.call('HDEL', PAYLOAD, unpack(ids))
   redis.call('HDEL', META, unpack(ids))
-  redis.call('ZREM', EXPIRY, unpack(ids))
+  redis.call('ZREM', EXPIRY_ODD, unpack(ids))
   redis.call('SREM', EXPOSED, unpack(ids))
+  tidy_expiry(#ids)
 end
