@@ -10,7 +10,7 @@
 the logic. Whatever goes wrong is a `GatepostError`; nothing here ever shows a body or a number.
 """
 
-from gatepost.client.answers import Certificate, Identity, MessageStatus, Receipt
+from gatepost.client.answers import Certificate, Formats, Identity, Limits, MessageStatus, Receipt
 from gatepost.client.asynchronous import AsyncClient
 from gatepost.client.blocking import Client
 from gatepost.client.errors import (
@@ -32,8 +32,10 @@ __all__ = [
     "CertificateError",
     "Client",
     "Forbidden",
+    "Formats",
     "GatepostError",
     "Identity",
+    "Limits",
     "MessageStatus",
     "NotFound",
     "OutcomeUnknown",

@@ -50,6 +50,21 @@ class Certificate:
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """How fast a client may ask."""
+
+    rate_per_second: float
+    burst: int
+
+
+@dataclass(frozen=True, slots=True)
+class Formats:
+    """What a message may be."""
+
+    max_body_characters: int
+
+
+@dataclass(frozen=True, slots=True)
 class Identity:
     """Who this certificate is to the gateway, and what it may do."""
 
@@ -58,6 +73,5 @@ class Identity:
     role: str
     name: str
     certificate: Certificate
-    rate_per_second: float
-    burst: int
-    max_body_characters: int
+    limits: Limits
+    formats: Formats

@@ -7,8 +7,10 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from uuid import UUID, uuid4
+
+from gatepost.clock import iso, to_ms
 
 MESSAGES = "/api/v1/messages"
 WHOAMI = "/api/v1/whoami"
@@ -79,4 +81,4 @@ def _time_text(timestamp: datetime | str | None) -> str | None:
         return timestamp
     if timestamp.tzinfo is None:
         raise ValueError("a timestamp needs a time zone")
-    return timestamp.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return iso(to_ms(timestamp))

@@ -13,9 +13,9 @@ from gatepost.client.trust import trust
 
 FileName: TypeAlias = str | os.PathLike[str]
 
-# Shorter than the five seconds after which the proxy hangs up on an idle connection: a send that
-# meets the hanging-up has an unknown outcome.
-IDLE_SECONDS = 3.0
+# Well within the 75 seconds after which the proxy hangs up on an idle connection: a send that meets
+# the hanging-up has an unknown outcome.
+IDLE_SECONDS = 30.0
 
 
 class Settings(TypedDict):
@@ -48,6 +48,7 @@ def _checked(base_url: str) -> httpx.URL:
         url = httpx.URL(base_url)
     except httpx.InvalidURL:
         url = httpx.URL()
-    if url.scheme != "https" or not url.host or url.userinfo or url.query or url.fragment:
+    plain = not (url.userinfo or url.query or url.fragment)
+    if url.scheme != "https" or not url.host or not 0 < (url.port or 443) < 65536 or not plain:
         raise ValueError("base_url is https://host:port of the gateway's proxy, and nothing more")
     return url

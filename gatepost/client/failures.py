@@ -31,6 +31,7 @@ _ALERTS = {
     "RECORD_LAYER_FAILURE": "The server does not speak TLS on that port: look at the address.",
 }
 _UNTRUSTED = "The gateway's certificate is not to be trusted: {reason}. {advice}"
+_OTHER_CA = ("issuer", "self-signed", "self signed", "signature")
 _ASK = "Ask its administrator; don't send anything before that is clear."
 _NEVER_CONNECTED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
@@ -57,7 +58,7 @@ def _distrust(error: ssl.SSLCertVerificationError) -> str:
     reason = getattr(error, "verify_message", "") or str(error)
     if "mismatch" in reason:
         advice = "Use the host name that the certificate carries."
-    elif "issuer" in reason or "self-signed" in reason or "self signed" in reason:
+    elif any(sign in reason for sign in _OTHER_CA):
         advice = "Give the CA file that came with your certificate, and look at the address."
     else:
         advice = _ASK

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from gatepost.client.answers import Certificate, Identity, MessageStatus, Receipt
+from gatepost.client.answers import Certificate, Formats, Identity, Limits, MessageStatus, Receipt
 from gatepost.client.calls import Call
 from gatepost.client.errors import UnexpectedAnswer
 
@@ -52,9 +52,8 @@ def parse_identity(response: httpx.Response) -> Identity:
             not_before=certificate.moment("not_before"),
             not_after=certificate.moment("not_after"),
         ),
-        rate_per_second=limits.number("rate_per_second"),
-        burst=int(limits.number("burst")),
-        max_body_characters=int(answer.part("formats").number("max_body_characters")),
+        limits=Limits(limits.number("rate_per_second"), int(limits.number("burst"))),
+        formats=Formats(int(answer.part("formats").number("max_body_characters"))),
     )
 
 

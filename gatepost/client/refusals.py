@@ -32,7 +32,7 @@ def refusal(call: Call, response: httpx.Response, now: datetime) -> errors.Gatep
         return errors.UnexpectedAnswer(NOT_GATEPOST, request_id=request_id)
     message = _words(response.status_code, problem)
     cls = _class_of(call, response.status_code, problem)
-    if cls is errors.OutcomeUnknown:
+    if cls is errors.OutcomeUnknown and (problem is None or problem.type != OUTCOME_UNKNOWN):
         message = f"{message} {errors.OutcomeUnknown.advice}"
     if issubclass(cls, errors.RetryableError):
         wait = retry_after(response.headers.get("Retry-After"), now)

@@ -1,0 +1,53 @@
+"""Commands that a service adds: entry points of the group `gatepost.commands`, each a typer.Typer.
+
+They are loaded only when they are listed or called, and one that can't be loaded (on a partner's
+machine the services' libraries are not installed) is not listed and breaks nothing. So a module
+that offers one should import little, and say with `needs` what its commands will want.
+"""
+
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from typing import Any
+
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from gatepost.cli.failure import Failure
+
+GROUP = "gatepost.commands"
+
+
+def needs(*modules: str) -> None:
+    """For the module of an entry point: an ImportError unless these can be imported."""
+    for module in modules:
+        if find_spec(module) is None:
+            raise ImportError(f"{module} is not installed", name=module)
+
+
+class Commands(TyperGroup):
+    """The built-in commands and those of the services."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+            if entry.name not in self.commands:
+                try:
+                    self._add(entry)
+                except Failure:
+                    continue
+        return sorted(super().list_commands(ctx))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands:
+            for entry in entry_points(group=GROUP, name=cmd_name):
+                self._add(entry)
+        return super().get_command(ctx, cmd_name)
+
+    def _add(self, entry: EntryPoint) -> None:
+        """Whatever a module does when it is imported, it breaks its own command alone."""
+        try:
+            command = get_command(entry.load())
+        except Exception as error:
+            words = f"`gatepost {entry.name}` can't be loaded here: {error}."
+            hint = "It is for the machines of the gateway: pip install 'gatepost[server]'."
+            raise Failure("usage", words, hint) from error
+        self.add_command(command, entry.name)

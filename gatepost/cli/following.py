@@ -1,0 +1,60 @@
+"""Following a message: as it is now, or each change until its end."""
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+
+from gatepost.cli.failure import Failure
+from gatepost.cli.output import Output, Part
+from gatepost.cli.session import Session
+from gatepost.cli.words import COLOURS, ago, course, moment
+from gatepost.client import MessageStatus
+
+
+def show(session: Session, output: Output, message_id: str) -> None:
+    message = session.client.status(message_id)
+    if output.json:
+        output.result(message)
+        return
+    now = datetime.now(UTC)
+    output.say((f"{message.status:<11}", _colour(message)), message.message_id)
+    output.say((f"{'':<11}{course(message)}", "dim"))
+    times = {
+        "created": message.created_at,
+        "queued": message.queued_at,
+        "delivered": message.delivered_at,
+    }
+    for name, time in times.items():
+        if time is not None:
+            output.say(f"{'':<11}{name:<11}", moment(time), (f"  {ago(time, now)}", "dim"))
+
+
+def watch(session: Session, output: Output, message_id: str, timeout: float) -> None:
+    def tell(change: MessageStatus) -> None:
+        if output.json:
+            output.result(change)
+        else:
+            output.say(*ended(change))
+
+    with output.busy("Waiting for the next change"):
+        follow(session.client.watch(message_id, timeout), tell)
+
+
+def follow(changes: Iterable[MessageStatus], tell: Callable[[MessageStatus], None]) -> None:
+    """Tell each change; an end other than delivery is a failure."""
+    for change in changes:
+        tell(change)
+        if change.final and change.status != "delivered":
+            words = f"The message ended as {change.status}."
+            raise Failure("not-delivered", words, message_id=change.message_id)
+
+
+def ended(message: MessageStatus) -> tuple[Part, ...]:
+    return (
+        (f"{message.status:<11}", _colour(message)),
+        f"{message.message_id}  ",
+        (course(message), "dim"),
+    )
+
+
+def _colour(message: MessageStatus) -> str:
+    return COLOURS.get(message.status, "")

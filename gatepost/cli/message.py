@@ -1,0 +1,139 @@
+"""`gatepost message`: send, show, watch.
+
+Declarations only, so that --help is quick: what a command needs (httpx, rich) is imported in it.
+"""
+
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from gatepost.cli.failure import Failure
+from gatepost.cli.options import Options, with_options
+
+message = typer.Typer(
+    help="Send messages and follow them.", no_args_is_help=True, rich_markup_mode=None
+)
+
+_SEND_HELP = """Send a message, or one for each line.
+
+Numbers and bodies are read, never given as arguments, because everyone on a machine can see the
+arguments of a command.
+
+\b
+On stdin (or in --file), as JSON:
+  {"sender_number": "+1234567890", "message_body": "Hello"}
+  "metadata": {"client_id": …, "timestamp": …} and "idempotency_key" may be added.
+From two files:
+  gatepost message send --number-file number.txt --body-file body.txt
+With --lines, one such JSON object on each line:
+  one that is refused is told and passed over; without a gateway it stops and names the line.
+At a terminal without any of these, it asks.
+
+Every send has an idempotency key; it is part of the result, and of the error if the outcome isn't
+known."""
+
+_NEVER_ARGUMENTS = (
+    "Numbers and bodies are never arguments: everyone on this machine could see them. Give them on "
+    "stdin or in files."
+)
+_SEE_HELP = "See `gatepost message send --help`."
+
+MessageId = Annotated[
+    str, typer.Argument(metavar="MESSAGE_ID", help="As the receipt says it.", show_default=False)
+]
+
+
+@message.command(
+    help=_SEND_HELP,
+    short_help="Send a message, or one for each line.",
+    # So that what is given by mistake is not said again by the words that refuse it.
+    context_settings={"allow_extra_args": True},
+)
+@with_options
+def send(  # noqa: PLR0913 (one for each option)
+    options: Options,
+    context: typer.Context,
+    file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The message as JSON; - is stdin.")
+    ] = None,
+    number_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The sender's number; - is stdin.")
+    ] = None,
+    body_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The body; - is stdin.")
+    ] = None,
+    lines: Annotated[bool, typer.Option("--lines", help="One JSON object on each line.")] = False,
+    idempotency_key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="The key to send under, as when repeating.")
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until it is delivered.")] = False,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="How long to wait, with --wait.")
+    ] = 60.0,
+) -> None:
+    if context.args:
+        raise Failure("usage", _NEVER_ARGUMENTS, _SEE_HELP)
+    if lines and (number_file or body_file or idempotency_key):
+        raise Failure("usage", "With --lines, each line says all of its message.", _SEE_HELP)
+    from gatepost.cli import reading, sending
+    from gatepost.cli.output import Output
+    from gatepost.cli.session import session
+
+    output = Output(json=options.json)
+    wait_for = timeout if wait else None
+    with session(options) as opened:
+        if lines:
+            sending.send_lines(opened, output, reading.lines(file or reading.STDIN), wait_for)
+            return
+        submission = reading.one(file, number_file, body_file)
+        if idempotency_key:
+            submission = replace(submission, idempotency_key=idempotency_key)
+        sending.send_one(opened, output, submission, wait_for)
+
+
+@message.command()
+@with_options
+def show(options: Options, message_id: MessageId) -> None:
+    """Show where a message is."""
+    _check_id(message_id)
+    from gatepost.cli import following
+    from gatepost.cli.output import Output
+    from gatepost.cli.session import session
+
+    with session(options) as opened:
+        following.show(opened, Output(json=options.json), message_id)
+
+
+@message.command()
+@with_options
+def watch(
+    options: Options,
+    message_id: MessageId,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="How long; without it, to the end.")
+    ] = inf,
+) -> None:
+    """Follow a message to its end.
+
+    One line for each change, until it is delivered or ends otherwise.
+    """
+    _check_id(message_id)
+    from gatepost.cli import following
+    from gatepost.cli.output import Output
+    from gatepost.cli.session import session
+
+    with session(options) as opened:
+        following.watch(opened, Output(json=options.json), message_id, timeout)
+
+
+def _check_id(message_id: str) -> None:
+    """Said here without repeating it, as it may be a number that was put in the wrong place."""
+    try:
+        UUID(message_id)
+    except ValueError:
+        words = "That is not a message id: it is a UUID, as the receipt of the message says it."
+        raise Failure("usage", words) from None

@@ -1,0 +1,72 @@
+"""The options that every command of a client has, declared once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to reach the gateway, and how to say what came of it."""
+
+    url: str | None
+    ca: Path | None
+    cert: Path | None
+    key: Path | None
+    retry_for: float
+    json: bool
+    verbose: bool
+
+
+def _shared(
+    url: Annotated[
+        str | None, typer.Option(metavar="URL", help="The gateway. [GATEPOST_URL]")
+    ] = None,
+    ca: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The CA to trust, PEM. [GATEPOST_CA]")
+    ] = None,
+    cert: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Your certificate, PEM. [GATEPOST_CERT]")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Its key, PEM. [GATEPOST_KEY]")
+    ] = None,
+    retry_for: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0, help="How long to go on trying while nothing is accepted."
+        ),
+    ] = 5.0,
+    json: Annotated[
+        bool, typer.Option("--json", help="Results as JSON lines; an error as JSON on stderr.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Say on stderr what is done and with what.")
+    ] = False,
+) -> Options:
+    return Options(url, ca, cert, key, retry_for, json, verbose)
+
+
+_SHARED = signature(_shared).parameters
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the shared options; it gets them as its first argument, an Options."""
+
+    @wraps(command)
+    def run(**arguments: Any) -> None:
+        shared = {name: arguments.pop(name) for name in _SHARED}
+        command(_shared(**shared), **arguments)
+
+    own = list(signature(command).parameters.values())[1:]
+    parameters = [
+        parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in (*own, *_SHARED.values())
+    ]
+    run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run

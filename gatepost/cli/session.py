@@ -1,0 +1,92 @@
+"""A client of the gateway for the length of a command, and its errors as the command's failures."""
+
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gatepost.cli.connection import Connection, find_connection
+from gatepost.cli.failure import Failure
+from gatepost.cli.options import Options
+from gatepost.client import Client, GatepostError, OutcomeUnknown, Unavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """An open client, and where it leads."""
+
+    client: Client
+    connection: Connection
+
+    def failure(self, error: GatepostError) -> Failure:
+        return _failure(error, self.connection)
+
+
+@contextmanager
+def session(options: Options) -> Iterator[Session]:
+    connection = find_connection(options, os.environ, Path.cwd())
+    if options.verbose:
+        _tell(connection)
+    try:
+        with _client(connection, options.retry_for) as client:
+            yield Session(client, connection)
+    except GatepostError as error:
+        raise _failure(error, connection) from error
+
+
+def _client(connection: Connection, retry_for: float) -> Client:
+    try:
+        return Client(
+            connection.url,
+            ca=connection.ca,
+            cert=connection.cert,
+            key=connection.key,
+            retry_for=retry_for,
+        )
+    except ValueError:
+        words = "The address of the gateway is not https://host:port."
+        raise Failure("usage", words, f"It comes from {connection.origin['url']}.") from None
+
+
+def _failure(error: GatepostError, connection: Connection) -> Failure:
+    return Failure(
+        error.kind,
+        str(error),
+        _hint(error, connection),
+        type=error.type,
+        title=error.title,
+        status=error.problem.status if error.problem else None,
+        errors=[{"pointer": e.pointer, "detail": e.detail} for e in error.errors],
+        retry_after=getattr(error, "retry_after", None),
+        request_id=error.request_id,
+        idempotency_key=error.idempotency_key,
+    )
+
+
+def _hint(error: GatepostError, connection: Connection) -> str | None:
+    if isinstance(error, OutcomeUnknown) and error.idempotency_key:
+        return f"Its idempotency key is {error.idempotency_key}."
+    if isinstance(error, Unavailable) and error.problem is None:
+        if connection.development:
+            return f"Is the gateway at {connection.url} running? `./dev up` starts it."
+        return f"The address is {connection.url}, from {connection.origin['url']}."
+    if error.kind == "certificate":
+        return (
+            f"In use: {connection.url} with --ca {connection.ca} --cert {connection.cert} "
+            f"--key {connection.key}"
+        )
+    return None
+
+
+def _tell(connection: Connection) -> None:
+    """What --verbose shows: each setting and where it is from, and each new try as it happens."""
+    for name, place in connection.origin.items():
+        sys.stderr.write(f"{name:<5} {getattr(connection, name)}  (from {place})\n")
+    tries = logging.StreamHandler(sys.stderr)
+    tries.setFormatter(logging.Formatter("%(message)s"))
+    logger = logging.getLogger("gatepost.client")
+    logger.setLevel(logging.INFO)
+    logger.addHandler(tries)

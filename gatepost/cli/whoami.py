@@ -1,0 +1,17 @@
+"""`gatepost whoami`. A declaration only, so that --help is quick."""
+
+from gatepost.cli.options import Options, with_options
+
+
+@with_options
+def whoami(options: Options) -> None:
+    """Say who you are to the gateway.
+
+    The identity in your certificate, what it may do, and when it expires.
+    """
+    from gatepost.cli import identity
+    from gatepost.cli.output import Output
+    from gatepost.cli.session import session
+
+    with session(options) as opened:
+        identity.show(opened, Output(json=options.json))
