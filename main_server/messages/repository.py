@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, func, literal_column, select, update
 from sqlalchemy.dialects.mysql import insert
 
 from main_server.tables import messages
@@ -58,11 +58,12 @@ def insert_ended(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> N
     """Inserts rows that have reached their end.
 
     Where another has inserted the row meanwhile, it ends in the same way if its state allows. MySQL
-    assigns from left to right, so the status, which the conditions read, comes last.
+    assigns from left to right, so the status, which the conditions read, comes last. The driver
+    joins the rows into one statement, so what follows VALUES may hold no parameters.
     """
     statement = insert(messages)
     new, row = statement.inserted, messages.c
-    open_still = row.status.in_(DELIVERABLE)
+    open_still = row.status.in_([literal_column(f"'{status}'") for status in DELIVERABLE])
     merge = [
         ("attempt_count", func.greatest(row.attempt_count, new.attempt_count)),
         ("delivered_at", _if(open_still, new.delivered_at, row.delivered_at)),
