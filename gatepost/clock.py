@@ -5,7 +5,10 @@ not be seen by what follows.
 """
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 class Clock:
@@ -28,9 +31,12 @@ def iso(ms: int) -> str:
 
 
 def to_ms(moment: datetime) -> int:
-    """Milliseconds of an aware time, or of a naive one that is UTC (as the ledger keeps them)."""
+    """Milliseconds of an aware time, or of a naive one that is UTC (as the ledger keeps them).
+
+    Cut, not rounded: the last instant of the year 9999 must not become one that can't be told.
+    """
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return round(aware.timestamp() * 1000)
+    return (aware - _EPOCH) // _MILLISECOND
 
 
 def from_ms(ms: int) -> datetime:

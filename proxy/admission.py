@@ -17,8 +17,10 @@ from proxy.strict_json import parse
 
 _PLAIN_NAME = re.compile(r"\A[A-Za-z_]{1,64}\Z")
 _TIMESTAMP = re.compile(
-    r"\A\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})\Z", re.ASCII
+    r"\A\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:[0-5]\d)\Z", re.ASCII
 )
+_FIRST_YEAR = 1000
+"""What the ledger's DATETIME is sure to hold begins here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,8 @@ def _metadata(
     if moment is None:
         mistakes.append(
             FieldError(
-                "/metadata/timestamp", "must be ISO 8601 with a zone: 2025-10-20T12:34:56.789Z"
+                "/metadata/timestamp",
+                "must be ISO 8601 with a zone, from the year 1000 on: 2025-10-20T12:34:56.789Z",
             )
         )
     return client_id, moment
@@ -99,7 +102,7 @@ def _timestamp(text: str) -> int | None:
         moment = datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    return to_ms(moment)
+    return to_ms(moment) if moment.year >= _FIRST_YEAR else None
 
 
 def _text(
