@@ -12,7 +12,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from infra.dev.paths import CACHE, private_folder
+from infra.dev.paths import CACHE
+from infra.dev.private import private_folder
 from infra.dev.steps import Failure, run
 
 CONFIGURATION = """\

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from infra.dev import python
-from infra.dev.paths import BOOT, LOCKS, ROOT, VAR, VENV, private_folder
+from infra.dev.paths import BOOT, LOCKS, ROOT, VAR, VENV
 from infra.dev.steps import Failure, give_up, step
 
 
@@ -28,14 +28,22 @@ class Command:
 
 
 COMMANDS = {
-    "up": Command("start everything: Redis, MariaDB and the services", "infra.dev.up", "server"),
-    "status": Command("what runs, and where it listens (--json for scripts)", "infra.dev.status"),
-    "logs": Command("what the services say (logs [service] [-f])", "infra.dev.logs"),
-    "down": Command("stop everything", "infra.dev.down"),
-    "test": Command("lint, then all tests (arguments go to pytest)", "infra.dev.test", "test"),
-    "lint": Command("ruff, mypy, import-linter, shellcheck", "infra.dev.lint", "test"),
-    "lock": Command("choose versions anew and write locks/", "infra.dev.lock", "boot"),
-    "bench": Command("measure (bench queue runs bench/queue.py)", "infra.dev.bench", "bench"),
+    "up": Command(
+        "start everything: Redis, MariaDB and the services", "infra.dev.commands.up", "server"
+    ),
+    "status": Command(
+        "what runs, and where it listens (--json for scripts)", "infra.dev.commands.status"
+    ),
+    "logs": Command("what the services say (logs [service] [-f])", "infra.dev.commands.logs"),
+    "down": Command("stop everything", "infra.dev.commands.down"),
+    "test": Command(
+        "lint, then all tests (arguments go to pytest)", "infra.dev.commands.test", "test"
+    ),
+    "lint": Command("ruff, mypy, import-linter, shellcheck", "infra.dev.commands.lint", "test"),
+    "lock": Command("choose versions anew and write locks/", "infra.dev.commands.lock", "boot"),
+    "bench": Command(
+        "measure (bench queue runs bench/queue.py)", "infra.dev.commands.bench", "bench"
+    ),
 }
 # Each group holds all of the one before it, so that no command takes packages from another.
 GROUPS = ("server", "test", "bench")
@@ -74,7 +82,7 @@ def prepare(group: str | None) -> str:
     """The Python that has the group's packages, installed now if they aren't yet."""
     if group is None:
         return sys.executable
-    private_folder(VAR)
+    make_var()
     with (VAR / "setup.lock").open("w") as lock:
         _wait_for(lock.fileno())
         if group == "boot":
@@ -83,6 +91,17 @@ def prepare(group: str | None) -> str:
         if not is_fresh(group):
             install(group)
     return str(VENV / "bin" / "python")
+
+
+def make_var() -> None:
+    """The folder of everything we make: ours, and nobody else may look into it.
+
+    Root's can be passed through: MariaDB, which doesn't run as root, has its data in there.
+    """
+    if not VAR.exists():
+        VAR.mkdir(mode=0o711 if os.geteuid() == 0 else 0o700)
+    elif not os.access(VAR, os.W_OK):
+        raise Failure(f"{VAR} belongs to another user. Be that user, or remove it.")
 
 
 def is_fresh(group: str) -> bool:

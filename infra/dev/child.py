@@ -1,11 +1,9 @@
 """A child process: in a session of its own, ended when we end, stopped within a bounded time."""
 
-import fcntl
 import os
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -13,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from infra.dev.steps import Failure, last_words
+from infra.dev.locking import take
+from infra.dev.steps import last_words
 
 # By "parent" the kernel means the thread that forked: so one thread, which lives as long as we do,
 # forks them all.
 _FORKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="forker")
 _ENDED_WITH_US = ["setpriv", "--pdeathsig", "TERM", "--"]
-LOCK_SECONDS = 30.0
 
 
 class Owner(NamedTuple):
@@ -31,7 +29,8 @@ class Owner(NamedTuple):
 
 @dataclass
 class Child:
-    """What to run, and the process that runs it. It holds the file `lock` as long as it lives."""
+    """What to run, and the process that runs it. It holds the file `lock` as long as it lives, and
+    ends when we end unless it `outlives` us."""
 
     name: str
     command: Sequence[str]
@@ -40,11 +39,12 @@ class Child:
     environment: Mapping[str, str]
     owner: Owner | None = None
     lock: Path | None = None
+    outlives: bool = False
     _process: "subprocess.Popen[bytes] | None" = field(default=None, init=False)
 
     def start(self) -> None:
         held = [] if self.lock is None else [take(self.lock, self.name)]
-        prefix = _ENDED_WITH_US if shutil.which("setpriv") else []
+        prefix = [] if self.outlives or not shutil.which("setpriv") else _ENDED_WITH_US
         options = as_owner(self.owner) | {"pass_fds": held, "umask": 0o077}
         self._process = _FORKER.submit(self._popen, [*prefix, *self.command], options).result()
         for descriptor in held:
@@ -100,19 +100,3 @@ class Child:
 def as_owner(owner: Owner | None) -> dict[str, Any]:
     """What `subprocess` wants to hear, to run a program as somebody else."""
     return {} if owner is None else {"user": owner.uid, "group": owner.gid, "extra_groups": ()}
-
-
-def take(file: Path, name: str, seconds: float = LOCK_SECONDS) -> int:
-    """The file, locked: waits for one that is about to end, as after a crash of its parent."""
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                os.close(descriptor)
-                raise Failure(f"Another {name} uses {file.parent}. Stop that one first.") from None
-            time.sleep(0.05)
-        else:
-            return descriptor

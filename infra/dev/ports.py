@@ -1,11 +1,60 @@
-"""Ports: free ones, and who has one that is taken."""
+"""Ports: those of a stack, free ones, and who has one that is taken."""
 
+import random
 import socket
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from infra.dev.steps import Failure
+
 HOST = "127.0.0.1"
+BASE = 8000
 _LISTENING = "0A"
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The ports of a stack, all counted from one base."""
+
+    main_server: int
+    proxy: int
+    pki: int
+    main_server_ops: int
+    proxy_ops: int
+    worker_ops: int
+
+    @classmethod
+    def at(cls, base: int) -> "Ports":
+        return cls(base, base + 1, base + 2, base + 1000, base + 1001, base + 1100)
+
+    def ops(self) -> dict[str, int]:
+        """Each service's port for operators."""
+        return {
+            "main_server": self.main_server_ops,
+            "worker": self.worker_ops,
+            "proxy": self.proxy_ops,
+        }
+
+    def taken(self) -> dict[str, int]:
+        return {name: port for name, port in asdict(self).items() if not is_free(port)}
+
+    def demand_free(self) -> None:
+        if taken := self.taken():
+            lines = [
+                f"Port {port} ({name.replace('_', ' ')}) is taken by {holder(port)}."
+                for name, port in taken.items()
+            ]
+            lines += ["Stop that, or use other ports:", f"  ./dev up --port-base {free_base()}"]
+            raise Failure("\n".join(lines))
+
+
+def free_base() -> int:
+    """A base whose ports are all free now, below those that the kernel gives to clients."""
+    while True:
+        base = random.randrange(10_000, 31_000, 100)
+        if not Ports.at(base).taken():
+            return base
 
 
 def free_port() -> int:

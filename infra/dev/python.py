@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from infra.dev import apt
-from infra.dev.paths import BOOT, CACHE, LOCKS, ROOT, VENV, private_folder
+from infra.dev.paths import BOOT, CACHE, LOCKS, ROOT, VENV
+from infra.dev.private import private_folder
 from infra.dev.steps import Failure, run, step
 
 WHEELS = Path("/usr/share/python-wheels")  # where distributions keep the wheel that venv would use

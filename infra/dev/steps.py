@@ -38,19 +38,20 @@ def run(
     *,
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
+    lines: int | None = LAST_WORDS,
     **options: Any,
 ) -> str:
-    """The output of a program that ends well; a Failure with its last words if it doesn't."""
+    """The output of a program that ends well; else a Failure with its last lines (None: all)."""
     done: subprocess.CompletedProcess[str] = subprocess.run(
         command, check=False, env=environment, cwd=folder, capture_output=True, text=True, **options
     )
     if done.returncode == 0:
         return done.stdout
-    raise Failure(f"{what} failed:\n{last_words(done.stderr.strip() or done.stdout)}")
+    raise Failure(f"{what} failed:\n{last_words(done.stderr.strip() or done.stdout, lines)}")
 
 
-def last_words(text: str) -> str:
-    return "\n".join(text.strip().splitlines()[-LAST_WORDS:])
+def last_words(text: str, lines: int | None = LAST_WORDS) -> str:
+    return "\n".join(text.strip().splitlines()[-(lines or 0) :])
 
 
 def give_up(failure: Failure) -> NoReturn:

@@ -5,13 +5,12 @@ belongs.
 """
 
 import json
-import os
 import re
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
-from infra.dev.child import Owner
+from infra.dev.private import write_private
 
 _PLACE = re.compile(r"@([a-z_]+)@")
 _COMMENTS = re.compile(r"^(?:(?:#|--).*)?\n", re.MULTILINE)
@@ -30,14 +29,3 @@ def passwords(file: Path, template: str) -> dict[str, str]:
 def fill(template: str, values: Mapping[str, str]) -> str:
     """The template with each place filled, without its comments."""
     return _PLACE.sub(lambda place: values[place[1]], _COMMENTS.sub("", template))
-
-
-def write_private(file: Path, text: str, owner: Owner | None = None) -> None:
-    """Puts the text in its place whole; nobody but the owner can read it, ever."""
-    draft = file.with_name(f".{file.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-        if owner is not None:
-            os.fchown(descriptor, *owner)
-        stream.write(text)
-    draft.replace(file)

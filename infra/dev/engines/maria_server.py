@@ -12,11 +12,12 @@ from pathlib import Path
 import pymysql
 
 from infra.dev.child import Child, Owner, as_owner
-from infra.dev.engines.accounts import fill, passwords, write_private
+from infra.dev.engines.accounts import fill, passwords
 from infra.dev.engines.find import Engine, Engines
 from infra.dev.engines.server import Server
 from infra.dev.paths import ROOT
 from infra.dev.ports import HOST
+from infra.dev.private import write_private
 from infra.dev.steps import Failure, run
 
 CONFIGURATION = ROOT / "infra" / "my.cnf"
@@ -28,7 +29,9 @@ _AFTER = "\nDELETE FROM global_priv WHERE User <> 'mariadb.sys' AND Host <> '127
 
 
 class MariaServer(Server):
-    def __init__(self, engines: Engines, folder: Path, port: int | None = None) -> None:
+    def __init__(
+        self, engines: Engines, folder: Path, port: int | None = None, log: Path | None = None
+    ) -> None:
         super().__init__(folder, port)
         self._engine = engines.mariadb
         self._base = self._engine.program.parents[1]
@@ -36,11 +39,13 @@ class MariaServer(Server):
         template = ACCOUNTS.read_text()
         self._passwords = passwords(folder / "passwords.json", template)
         self._owner = choose_owner(self._engine, folder)
-        write_private(folder / "accounts.sql", fill(template, self._passwords), self._owner)
+        write_private(folder / "accounts.sql", fill(template, self._passwords))
+        if self._owner is not None:
+            os.chown(folder / "accounts.sql", *self._owner)
         self.child = Child(
             "mariadb",
             self._command("data", f"--port={self.port}", f"--init-file={folder}/accounts.sql"),
-            log=folder / "mariadb.log",
+            log=log or folder / "mariadb.log",
             folder=folder,
             environment=self._engine.environment,
             owner=self._owner,

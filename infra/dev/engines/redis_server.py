@@ -9,18 +9,21 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from infra.dev.child import Child
-from infra.dev.engines.accounts import fill, passwords, write_private
+from infra.dev.engines.accounts import fill, passwords
 from infra.dev.engines.find import Engines
 from infra.dev.engines.server import Server
 from infra.dev.paths import ROOT
 from infra.dev.ports import HOST
+from infra.dev.private import write_private
 
 CONFIGURATION = ROOT / "infra" / "redis.conf"
 USERS = ROOT / "infra" / "users.acl"
 
 
 class RedisServer(Server):
-    def __init__(self, engines: Engines, folder: Path, port: int | None = None) -> None:
+    def __init__(
+        self, engines: Engines, folder: Path, port: int | None = None, log: Path | None = None
+    ) -> None:
         super().__init__(folder, port)
         template = re.sub(r"^#.*\n", "", USERS.read_text(), flags=re.MULTILINE)
         self._passwords = passwords(folder / "passwords.json", template)
@@ -30,7 +33,7 @@ class RedisServer(Server):
         self.child = Child(
             "redis",
             [str(engines.redis.program), str(CONFIGURATION), *place],
-            log=folder / "redis.log",
+            log=log or folder / "redis.log",
             folder=folder,
             environment=engines.redis.environment,
             lock=folder / "lock",

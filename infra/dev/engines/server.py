@@ -6,8 +6,8 @@ from types import TracebackType
 from typing import Self
 
 from infra.dev.child import Child
-from infra.dev.paths import private_folder
 from infra.dev.ports import free_port
+from infra.dev.private import private_folder
 from infra.dev.steps import Failure
 
 START_SECONDS = 60.0  # a large AOF or a recovery takes its time

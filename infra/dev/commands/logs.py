@@ -1,0 +1,38 @@
+"""`./dev logs`: what the services have said, one short line an event; -f goes on as they speak."""
+
+import argparse
+import sys
+import time
+
+from infra.dev.follow import Follower
+from infra.dev.lines import colours_wanted, render
+from infra.dev.paths import VAR
+from infra.dev.place import ENGINES, SERVICES, Place
+
+TURN_SECONDS = 0.1
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="./dev logs", description=__doc__)
+    choices = [*SERVICES, *ENGINES, "stack"]
+    parser.add_argument("service", nargs="?", choices=choices, help=", ".join(choices))
+    parser.add_argument("-f", "--follow", action="store_true", help="until Ctrl-C")
+    arguments = parser.parse_args()
+    place = Place(VAR)
+    names = [arguments.service] if arguments.service else list(SERVICES)
+    follower = Follower({name: place.log(name) for name in names}, from_end=False)
+    colour = colours_wanted()
+    while True:
+        for line in follower.new_lines():
+            print(render(line.name, line.text, colour))
+        sys.stdout.flush()
+        if not arguments.follow:
+            return
+        time.sleep(TURN_SECONDS)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (KeyboardInterrupt, BrokenPipeError):
+        sys.stderr.close()  # nothing more to be said

@@ -1,0 +1,26 @@
+"""`./dev test`: lint, then all tests; arguments go to pytest, which has the last word."""
+
+import subprocess
+import sys
+
+from infra.dev.commands.lint import lint
+from infra.dev.engines import find_engines
+from infra.dev.paths import ROOT, VENV
+from infra.dev.steps import Failure, give_up
+
+PYTEST = [str(VENV / "bin" / "pytest"), "--numprocesses=2", "--dist=loadgroup"]
+
+
+def main(arguments: list[str]) -> int:
+    clean = lint()
+    engines = find_engines()
+    print(f"Tests, with {engines.redis} and {engines.mariadb}", flush=True)
+    code = subprocess.run([*PYTEST, *arguments], check=False, cwd=ROOT).returncode
+    return code or (0 if clean else 1)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Failure as failure:
+        give_up(failure)

@@ -1,0 +1,20 @@
+"""A whole stack, as `./dev up` runs it: real processes, mTLS, free ports, a temporary folder."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from infra.dev.stack import Stack
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    with Stack(tmp_path_factory.mktemp("stack") / "var") as running:
+        yield running
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One xdist worker has the stack, with all tests that use it."""
+    for item in items:
+        if "stack" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("stack"))
