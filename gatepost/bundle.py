@@ -23,9 +23,16 @@ class KnownClient(msgspec.Struct, frozen=True, kw_only=True):
         return Identity(self.domain, Role.CLIENT, self.name)
 
 
+class KnownDomain(msgspec.Struct, frozen=True):
+    """A domain, and the queue in which its messages wait; None means the default one."""
+
+    name: str
+    queue: str | None
+
+
 class Bundle(msgspec.Struct, frozen=True, kw_only=True):
     sealing_key: SealingKey
-    domains: list[str]
+    domains: list[KnownDomain]
     clients: list[KnownClient]
     max_lifetime_seconds: int
 

@@ -10,10 +10,13 @@ from uuid import UUID
 import msgspec
 
 
-class Envelope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Envelope(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     message_id: UUID
     client_id: str
     domain: str
+    queue: str
     cert_fingerprint: str
     queued_at: int
     """Milliseconds since the epoch, as all times inside."""
@@ -22,6 +25,9 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     request_id: str
     traceparent: str
     client_timestamp: int | None = None
+    key_mac: bytes | None = None
+    """MAC of the Idempotency-Key, where one was sent, and of what was sent under it."""
+    payload_mac: bytes | None = None
 
 
 _encoder = msgspec.json.Encoder()

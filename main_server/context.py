@@ -20,7 +20,6 @@ class Context:
     keyring: Keyring
     clock: Clock
     callers: Callers
-    queue: str
 
 
 def identify(context: Context) -> Callable[[Request], Identity]:

@@ -1,7 +1,9 @@
 """The connection to the ledger: where transactions begin and end, and what is tried again.
 
-READ COMMITTED; a deadlock or a lock time-out undoes a whole transaction, so the whole of it is run
-again, a few times. Transactions run in threads: the driver is synchronous, its batches are few.
+READ COMMITTED. A deadlock or a lock time-out undoes a whole transaction, so the whole of it is run
+again, a few times; so it is when the connection was lost, at the commit even, because everything
+that is done here may be done twice. Transactions run in threads: the driver is synchronous, its
+batches are few.
 """
 
 import asyncio
@@ -21,7 +23,8 @@ from main_server.tables import KEYS
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_DEADLOCK, _LOCK_TIMEOUT = 1213, 1205
+_DEADLOCK, _LOCK_TIMEOUT, _GONE, _LOST = 1213, 1205, 2006, 2013
+_WORTH_ANOTHER_TRY = {_DEADLOCK, _LOCK_TIMEOUT, _GONE, _LOST}
 _TRIES = 4
 
 
@@ -70,7 +73,7 @@ def transact(engine: Engine, function: Callable[[Connection], T]) -> T:
                 return function(connection)
         except OperationalError as error:
             code = error.orig.args[0] if error.orig and error.orig.args else None
-            if left == 0 or code not in (_DEADLOCK, _LOCK_TIMEOUT):
+            if left == 0 or code not in _WORTH_ANOTHER_TRY:
                 raise
             time.sleep(random.uniform(0.01, 0.05))  # parts two that collided
     raise AssertionError("unreachable")

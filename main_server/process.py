@@ -39,7 +39,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         keyring = await _wait_for_keyring(child, ledger, master, callers)
         if keyring is None:
             return
-        context = Context(ledger, keyring, clock, callers, settings.queue_name)
+        context = Context(ledger, keyring, clock, callers)
         metrics = RequestMetrics("main_server")
         app = Requests(create_app(context), child.log, metrics)
         pki = Requests(create_pki_app(settings.ca.folder), child.log, metrics)

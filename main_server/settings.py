@@ -72,4 +72,3 @@ class MainServerSettings(ServiceSettings):
     database: Database = Database()
     keys: Keys
     ca: Authority
-    queue_name: str = "message_queue"

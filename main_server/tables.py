@@ -2,8 +2,8 @@
 
 MySQL 8 and MariaDB 10.11 alike. Ids and names are ASCII and compared to the letter; times are UTC.
 The tables of the schema KEYS live apart from the ledger, so that no backup of it holds what opens
-it. `messages` is partitioned by day of its id (main_server.messages.partitions), so it has no
-foreign keys, and every unique key would have to contain the id.
+it. `messages` and `attempts` are partitioned by day of the id (main_server.messages.partitions), so
+they have no foreign keys, and each of their unique keys must contain the id.
 """
 
 from typing import Any
@@ -66,10 +66,11 @@ messages = Table(
     Column("expires_at", _time(), nullable=False),
     Column("client_timestamp", _time()),
     Column("attempt_count", Integer, nullable=False),
-    Column("queue", _name(64), nullable=False),
+    Column("queue", _name(160), nullable=False),
     Column("priority", SmallInteger, nullable=False),
     Column("ordering_key", BINARY(32)),
     Column("generation", Integer, nullable=False),
+    Column("duplicate_of", BINARY(16)),
     PrimaryKeyConstraint("message_id"),
     Index("ix_messages_client", "client_id", "message_id"),
     Index("ix_messages_status", "status", "message_id"),
@@ -77,10 +78,37 @@ messages = Table(
     **_OPTIONS,
 )
 
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("message_id", BINARY(16), nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("started_at", _time(), nullable=False),
+    Column("ended_at", _time(), nullable=False),
+    Column("outcome", Enum("delivered", "retry", "failed"), nullable=False),
+    Column("reason", _name(32)),
+    PrimaryKeyConstraint("message_id", "attempt"),
+    **_OPTIONS,
+)
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    Column("client_id", _name(193), nullable=False),
+    Column("key_mac", BINARY(32), nullable=False),
+    Column("payload_mac", BINARY(32), nullable=False),
+    Column("message_id", BINARY(16), nullable=False),
+    Column("created_at", _time(), nullable=False),
+    PrimaryKeyConstraint("client_id", "key_mac"),
+    Index("ix_idempotency_created", "created_at"),
+    **_OPTIONS,
+)
+
 domains = Table(
     "domains",
     metadata,
     Column("domain", _name(128), primary_key=True),
+    Column("queue", _name(160)),
     Column("created_at", _time(), nullable=False),
     **_OPTIONS,
 )

@@ -70,7 +70,7 @@ async def accept_message(edge: Edge, scope: Scope, receive: Receive, send: Send)
     submission = admit(body, client.identity, edge.rules)
 
     trace = Trace(context.request_id, context.traceparent)
-    envelope = edge.intake.envelop(submission, client, edge.senders.bundle, trace)
+    envelope = edge.intake.envelop(submission, client, edge.senders, trace)
     context.fields["message_id"] = str(envelope.message_id)
     await edge.intake.commit(envelope)
 
@@ -106,14 +106,17 @@ def _create_reading_api(edge: Edge) -> FastAPI:
     caller = allow(identify, Role.CLIENT)
 
     @api.get(MESSAGES + "/{message_id}")
-    async def show_message(message_id: str, identity: Identity = caller) -> dict[str, Any]:
+    async def show_message(
+        request: Request, message_id: str, identity: Identity = caller
+    ) -> dict[str, Any]:
         try:
             wanted = UUID(message_id)
         except ValueError:
             raise NotFound() from None
         if str(wanted) != message_id:
             raise NotFound()
-        return await edge.statuses.show(wanted, identity)
+        queue = edge.senders.queue_of(client_of(request))
+        return await edge.statuses.show(wanted, identity, queue)
 
     @api.get("/api/v1/whoami")
     async def whoami(request: Request, identity: Identity = caller) -> dict[str, Any]:

@@ -9,16 +9,24 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.bundle import Bundle, KnownClient
+from gatepost.bundle import KnownClient
 from gatepost.clock import Clock
 from gatepost.content import Content, encode_content
 from gatepost.envelope import Envelope, encode
 from gatepost.errors import OutcomeUnknown, Unavailable
 from gatepost.ids import MessageIds, id_ms
-from gatepost.queue import Entry, Queue, QueueError, QueueFull, QueueLoading, QueueReadOnly
+from gatepost.queue import (
+    Entry,
+    QueueError,
+    QueueFull,
+    QueueLoading,
+    QueueReadOnly,
+    Queues,
+)
 from gatepost.sealing import Sealer
 from gatepost.service.redis import RedisWatch
 from proxy.admission import Submission
+from proxy.senders import Senders
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +47,16 @@ class Accepted(msgspec.Struct, frozen=True):
 
 
 class Intake:
-    def __init__(self, clock: Clock, queue: Queue, watch: RedisWatch) -> None:
+    def __init__(self, clock: Clock, queues: Queues, watch: RedisWatch) -> None:
         self._ids = MessageIds(clock)
         self._sealer = Sealer()
-        self._queue = queue
+        self._queues = queues
         self._watch = watch
 
     def envelop(
-        self, submission: Submission, client: KnownClient, bundle: Bundle, trace: Trace
+        self, submission: Submission, client: KnownClient, senders: Senders, trace: Trace
     ) -> Envelope:
+        bundle = senders.bundle
         message_id = self._ids.new()
         queued_at = id_ms(message_id)
         content = encode_content(Content(submission.sender_number, submission.message_body))
@@ -56,6 +65,7 @@ class Intake:
             message_id=message_id,
             client_id=client_id,
             domain=client.domain,
+            queue=self._queues.full_name(senders.queue_of(client)),
             cert_fingerprint=client.fingerprint,
             queued_at=queued_at,
             expires_at=queued_at + bundle.max_lifetime_seconds * 1000,
@@ -75,7 +85,7 @@ class Intake:
         if self._watch.problem:
             raise Unavailable()
         try:
-            await self._queue.enqueue([entry])
+            await self._queues.named(envelope.queue).enqueue([entry])
         except (QueueFull, QueueLoading, QueueReadOnly):
             raise Unavailable() from None
         except QueueError:

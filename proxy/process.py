@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from redis.asyncio import Redis
 
 from gatepost.clock import Clock
-from gatepost.queue import Queue, connect
+from gatepost.queue import Queues, connect
 from gatepost.service.calls import main_server_client
 from gatepost.service.http import serve
 from gatepost.service.redis import RedisWatch, redis_loop
@@ -25,14 +25,14 @@ async def main(settings: ProxySettings, child: Child) -> None:
     async with AsyncExitStack() as stack:
         main_server = await stack.enter_async_context(main_server_client(settings.main_server, 16))
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
-        queue = Queue(redis, settings.redis.queue_name)
+        queues = Queues(redis, settings.redis.queue_name)
         senders, watch = Senders(), RedisWatch()
         edge = Edge(
             senders=senders,
             limits=Limits(settings.server.workers),
             rules=settings.validation,
-            intake=Intake(Clock(), queue, watch),
-            statuses=Statuses(main_server, queue),
+            intake=Intake(Clock(), queues, watch),
+            statuses=Statuses(main_server, queues),
         )
         app = Requests(create_app(edge), child.log, RequestMetrics("proxy"))
         tls = server_context(

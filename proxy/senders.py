@@ -24,7 +24,7 @@ class Senders:
     def __init__(self) -> None:
         self._bundle: Bundle | None = None
         self._by_fingerprint: dict[str, KnownClient] = {}
-        self._domains: frozenset[str] = frozenset()
+        self._domains: dict[str, str | None] = {}
         self.problem: str | None = "no bundle from the main server yet"
 
     @property
@@ -36,7 +36,7 @@ class Senders:
     def learn(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._by_fingerprint = {client.fingerprint: client for client in bundle.clients}
-        self._domains = frozenset(bundle.domains)
+        self._domains = {domain.name: domain.queue for domain in bundle.domains}
 
     def identify(self, certificate: Certificate) -> KnownClient:
         """The client that holds this certificate; its name must be the one that the ledger has."""
@@ -51,6 +51,10 @@ class Senders:
         if identity != known.identity:
             raise UnknownCertificate()
         return known
+
+    def queue_of(self, client: KnownClient) -> str | None:
+        """The name of the queue in which this client's messages wait; None means the default."""
+        return self._domains[client.domain]
 
     def check_host(self, host: bytes | None, client: KnownClient) -> None:
         """A Host that names a configured domain must name the client's own."""

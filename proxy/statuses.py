@@ -3,6 +3,7 @@
 Another's message is answered as one that does not exist. "Not found" needs both to have answered.
 """
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -12,20 +13,25 @@ from gatepost.clock import iso
 from gatepost.envelope import decode
 from gatepost.errors import NotFound, Unavailable
 from gatepost.identity import Identity
-from gatepost.queue import Queue, QueueError
+from gatepost.queue import Queue, QueueError, Queues
 
 
 class Statuses:
-    def __init__(self, main_server: httpx.AsyncClient, queue: Queue) -> None:
+    def __init__(self, main_server: httpx.AsyncClient, queues: Queues) -> None:
         self._main_server = main_server
-        self._queue = queue
+        self._queues = queues
 
-    async def show(self, message_id: UUID, sender: Identity) -> dict[str, Any]:
+    async def show(
+        self, message_id: UUID, sender: Identity, queue_name: str | None
+    ) -> dict[str, Any]:
+        queue = self._queues.named(queue_name)
         silent = False
         # The ledger is asked again last: a message may leave the queue for it between two answers.
-        for ask in (self._ask_ledger, self._ask_queue, self._ask_ledger):
+        ask_ledger = partial(self._ask_ledger, message_id, sender)
+        ask_queue = partial(self._ask_queue, message_id, sender, queue)
+        for ask in (ask_ledger, ask_queue, ask_ledger):
             try:
-                found = await ask(message_id, sender)
+                found = await ask()
             except (httpx.HTTPError, QueueError):
                 silent = True
                 continue
@@ -45,14 +51,16 @@ class Statuses:
         found: dict[str, Any] = answer.json()
         return found
 
-    async def _ask_queue(self, message_id: UUID, sender: Identity) -> dict[str, Any] | None:
-        payload = (await self._queue.payloads([message_id.bytes]))[0]
+    async def _ask_queue(
+        self, message_id: UUID, sender: Identity, queue: Queue
+    ) -> dict[str, Any] | None:
+        payload = (await queue.payloads([message_id.bytes]))[0]
         if payload is None:
             return None
         envelope = decode(payload)
         if envelope.client_id != sender.client_id:
             return None
-        standing = (await self._queue.peek([message_id.bytes]))[0]
+        standing = (await queue.peek([message_id.bytes]))[0]
         queued_at = iso(envelope.queued_at)
         return {
             "message_id": str(message_id),

@@ -9,14 +9,15 @@ import time
 from collections.abc import Sequence
 from uuid import UUID
 
+import msgspec
 from prometheus_client import Counter, Histogram
 
-from gatepost.delivering import DeliverResult
+from gatepost.contract import NO_ENVELOPE, DeliverResult, SettleItem, Settlement
 from gatepost.envelope import trace_of
 from gatepost.logs import Log
-from gatepost.loops import backoff, pause
 from gatepost.metrics import LATENCY_SECONDS
-from gatepost.queue import Delivery, Queue, QueueError, Reason
+from gatepost.queue import Delivery, Queue, QueueError, Reason, Turns
+from worker.breaker import Breaker
 from worker.main_server import MainServer, Outage
 from worker.policy import Decision, Outcome, decide
 from worker.settings import Pool
@@ -24,7 +25,6 @@ from worker.settings import Pool
 BATCH = 200
 LEASE_SECONDS = 30
 WAIT_SECONDS = 1.0
-FIRST_WAIT_SECONDS, OUTAGE_CAP_SECONDS = 0.1, 1.5
 
 
 class DeliveryMetrics:
@@ -33,6 +33,7 @@ class DeliveryMetrics:
     def __init__(self) -> None:
         self.attempts = Counter("gatepost_worker_attempts", "Attempts by result", ["result"])
         self.outages = Counter("gatepost_worker_outages", "Batches given back after an outage")
+        self.late = Counter("gatepost_worker_late", "Settlements refused: the lease was lost")
         self.seconds = Histogram(
             "gatepost_worker_deliver_seconds", "Time of a batch", buckets=LATENCY_SECONDS
         )
@@ -42,87 +43,118 @@ class Deliverer:
     """What the delivery loops of one process share."""
 
     def __init__(
-        self, log: Log, queue: Queue, main_server: MainServer, pool: Pool, metrics: DeliveryMetrics
+        self,
+        log: Log,
+        main_server: MainServer,
+        breaker: Breaker,
+        pool: Pool,
+        metrics: DeliveryMetrics,
     ) -> None:
         self._log = log
-        self._queue = queue
         self._main_server = main_server
+        self._breaker = breaker
         self._pool = pool
         self._metrics = metrics
-        self._waits = backoff(FIRST_WAIT_SECONDS, OUTAGE_CAP_SECONDS)
-        self.problem: str | None = None
 
-    async def delivery_loop(self, stop: asyncio.Event) -> None:
-        """Takes batch after batch; waits on the queue when it is empty, and out of an outage."""
+    async def delivery_loop(self, stop: asyncio.Event, turns: Turns) -> None:
+        """Takes batch after batch, from domain after domain; waits where nothing is ready."""
         while not stop.is_set():
             try:
-                if deliveries := await self._queue.reserve(BATCH, LEASE_SECONDS):
-                    await self._deliver_batch(deliveries)
+                if batch := await turns.reserve(BATCH, LEASE_SECONDS):
+                    await self.deliver_batch(*batch)
                 else:
-                    await self._queue.wait(WAIT_SECONDS)
+                    await turns.wait(WAIT_SECONDS)
             except (Outage, QueueError) as error:
-                self._interrupted(str(error))
-                await pause(stop, next(self._waits))
+                await self._breaker.failed(str(error), stop)
 
-    async def end_expired(self) -> None:
-        """What has outlived its time ends like everything else: in the ledger first."""
-        if expired := await self._queue.expire(BATCH, LEASE_SECONDS):
-            await self._deliver_batch(expired)
-
-    async def _deliver_batch(self, deliveries: Sequence[Delivery]) -> None:
+    async def deliver_batch(self, queue: Queue, deliveries: Sequence[Delivery]) -> None:
         """One batch to its end; an outage gives all of it back and uses up no attempt."""
-        started = time.perf_counter()
+        started = time.time()
         try:
             results = await self._main_server.deliver(deliveries)
+            decisions = [
+                decide(result, delivery.attempts, self._pool)
+                for delivery, result in zip(deliveries, results, strict=True)
+            ]
+            await self._tell_ledger(deliveries, results, decisions, started)
         except Outage:
-            await self._queue.give_back(deliveries)
+            await queue.give_back(deliveries)
             self._metrics.outages.inc()
             raise
-        self._resumed()
-        await self._settle(deliveries, results)
-        seconds = time.perf_counter() - started
-        self._metrics.seconds.observe(seconds)
-        for delivery, result in zip(deliveries, results, strict=True):
-            self._record(delivery, result, seconds)
+        self._breaker.succeeded()
+        await self._settle(queue, deliveries, decisions)
+        self._record(deliveries, results, time.time() - started)
+
+    async def _tell_ledger(
+        self,
+        deliveries: Sequence[Delivery],
+        results: Sequence[DeliverResult],
+        decisions: Sequence[Decision],
+        started: float,
+    ) -> None:
+        """Of failures it must know before the queue does; of retries it is told best-effort."""
+        ended = int(time.time() * 1000)
+        items: list[SettleItem] = []
+        for delivery, result, decision in zip(deliveries, results, decisions, strict=True):
+            if not decision.in_ledger:
+                items.append(_item(delivery, result, decision, int(started * 1000), ended))
+        must_know = any(item.outcome is Settlement.FAILED for item in items)
+        if not items:
+            return
+        try:
+            await self._main_server.settle(items)
+        except Outage:
+            if must_know:
+                raise
 
     async def _settle(
-        self, deliveries: Sequence[Delivery], results: Sequence[DeliverResult]
+        self, queue: Queue, deliveries: Sequence[Delivery], decisions: Sequence[Decision]
     ) -> None:
-        groups: dict[Decision, list[Delivery]] = {}
+        """Applies what the ledger has to the queue; what lost its lease meanwhile is refused."""
+        pairs = list(zip(deliveries, decisions, strict=True))
+        done = [d for d, decision in pairs if decision.outcome is Outcome.ACKNOWLEDGE]
+        later = [
+            (d, decision.delay) for d, decision in pairs if decision.outcome is Outcome.RETRY_LATER
+        ]
+        dead = [
+            (d, decision.reason or Reason.REFUSED)
+            for d, decision in pairs
+            if decision.outcome is Outcome.DEAD_LETTER
+        ]
+        applied = await queue.acknowledge(done) if done else []
+        applied += await queue.retry_later(later) if later else []
+        applied += await queue.dead_letter(dead) if dead else []
+        self._metrics.late.inc(applied.count(False))
+
+    def _record(
+        self, deliveries: Sequence[Delivery], results: Sequence[DeliverResult], seconds: float
+    ) -> None:
+        self._metrics.seconds.observe(seconds)
         for delivery, result in zip(deliveries, results, strict=True):
-            decision = decide(result, delivery.attempts, self._pool.max_attempts)
-            groups.setdefault(decision, []).append(delivery)
-        for decision, group in groups.items():
-            match decision.outcome:
-                case Outcome.ACKNOWLEDGE:
-                    await self._queue.acknowledge(group)
-                case Outcome.RETRY_LATER:
-                    wait = self._pool.retry_interval
-                    await self._queue.retry_later([(one, wait) for one in group])
-                case Outcome.DEAD_LETTER:
-                    reason = decision.reason or Reason.REFUSED
-                    await self._queue.dead_letter([(one, reason) for one in group])
+            self._metrics.attempts.labels(result.result).inc()
+            self._log.info(
+                "delivery.attempted",
+                message_id=str(UUID(bytes=delivery.id)),
+                attempt=delivery.attempts,
+                result=result.result,
+                reason=result.reason,
+                ms=round(seconds * 1000, 2),
+                **trace_of(delivery.payload),
+            )
 
-    def _record(self, delivery: Delivery, result: DeliverResult, seconds: float) -> None:
-        self._metrics.attempts.labels(result.result).inc()
-        self._log.info(
-            "delivery.attempted",
-            message_id=str(UUID(bytes=delivery.id)),
-            attempt=delivery.attempts,
-            result=result.result,
-            reason=result.reason,
-            ms=round(seconds * 1000, 2),
-            **trace_of(delivery.payload),
-        )
 
-    def _interrupted(self, reason: str) -> None:
-        """Said once, not at every turn."""
-        if not self.problem:
-            self._log.warning("delivery.interrupted", reason=reason)
-        self.problem = reason
-
-    def _resumed(self) -> None:
-        if self.problem:
-            self._log.info("delivery.resumed")
-        self.problem = None
-        self._waits = backoff(FIRST_WAIT_SECONDS, OUTAGE_CAP_SECONDS)
+def _item(
+    delivery: Delivery, result: DeliverResult, decision: Decision, start: int, end: int
+) -> SettleItem:
+    failed = decision.outcome is Outcome.DEAD_LETTER
+    reason = decision.reason.name.lower() if decision.reason else result.reason or "refused"
+    return SettleItem(
+        message_id=UUID(bytes=delivery.id),
+        attempt=delivery.attempts,
+        outcome=Settlement.FAILED if failed else Settlement.RETRY,
+        reason=reason,
+        started_at=start,
+        ended_at=end,
+        due_at=None if failed else end + int(decision.delay * 1000),
+        envelope=msgspec.Raw(delivery.payload) if failed else NO_ENVELOPE,
+    )

@@ -1,59 +1,85 @@
-"""The call that delivers: ids first, envelopes only for those that the main server asks for."""
+"""The calls to the main server: which queues there are, deliver, settle.
 
-from collections.abc import Sequence
+Deliver names ids first, and sends envelopes only for those that the main server asks for. Whatever
+isn't a clear answer is an Outage: nothing is known of these messages, and nobody's attempt is used.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 from uuid import UUID
 
 import httpx
 import msgspec
 
-from gatepost.delivering import (
+from gatepost.contract import (
     NO_ENVELOPE,
     DeliverRequest,
     DeliverResult,
     DeliveryOffer,
     Result,
-    decode_answer,
+    SettleItem,
+    SettleRequest,
+    decode_deliver_answer,
+    decode_queue_names,
     encode_json,
 )
 from gatepost.queue import Delivery
 
+T = TypeVar("T")
+
 
 class Outage(Exception):
-    """The main server did not give an answer about these messages: nothing is known of them."""
+    """The main server gave no answer about these messages."""
 
 
 class MainServer:
-    def __init__(self, client: httpx.AsyncClient) -> None:
+    def __init__(self, client: httpx.AsyncClient, timeout_seconds: float) -> None:
         self._client = client
+        self._timeout = timeout_seconds
+
+    async def queues(self) -> list[str | None]:
+        """The names of the queues to serve; None is the default one."""
+        return (await self._call("GET", "/internal/queues", None, decode_queue_names)).queues
 
     async def deliver(self, deliveries: Sequence[Delivery]) -> list[DeliverResult]:
-        """One result for each delivery, in order; raises Outage."""
-        results = await self._call([_offer(d, with_envelope=False) for d in deliveries])
+        """One result for each delivery, in order."""
+        results = await self._offer([_offer(d, with_envelope=False) for d in deliveries])
         wanted = [n for n, one in enumerate(results) if one.result is Result.SEND_ENVELOPE]
         if wanted:
             offers = [_offer(deliveries[n], with_envelope=True) for n in wanted]
-            for n, result in zip(wanted, await self._call(offers), strict=True):
+            for n, result in zip(wanted, await self._offer(offers), strict=True):
                 results[n] = result
         return results
 
-    async def _call(self, offers: list[DeliveryOffer]) -> list[DeliverResult]:
+    async def settle(self, settlements: list[SettleItem]) -> None:
+        """Tells the ledger how attempts ended; when this returns, it has it."""
+        body = encode_json(SettleRequest(settlements))
+        await self._call("POST", "/internal/messages/settle", body, lambda _: None)
+
+    async def _offer(self, offers: list[DeliveryOffer]) -> list[DeliverResult]:
+        body = encode_json(DeliverRequest(offers))
+        answer = await self._call("POST", "/internal/messages/deliver", body, decode_deliver_answer)
+        if [one.message_id for one in answer.results] != [one.message_id for one in offers]:
+            raise Outage("the main server answers about other messages")
+        return answer.results
+
+    async def _call(
+        self, method: str, path: str, body: bytes | None, decode: Callable[[bytes], T]
+    ) -> T:
+        headers = {"content-type": "application/json"} if body else None
         try:
-            answer = await self._client.post(
-                "/internal/messages/deliver",
-                content=encode_json(DeliverRequest(offers)),
-                headers={"content-type": "application/json"},
-            )
-        except httpx.HTTPError as error:
-            raise Outage(f"the main server does not answer: {type(error).__name__}") from None
+            async with asyncio.timeout(self._timeout):
+                answer = await self._client.request(method, path, content=body, headers=headers)
+        except (httpx.HTTPError, TimeoutError) as error:
+            name = type(error).__name__
+            raise Outage(f"the main server does not answer: {name}") from None
         if answer.status_code != 200:
             raise Outage(f"the main server answers with status {answer.status_code}")
         try:
-            results = decode_answer(answer.content).results
+            return decode(answer.content)
         except msgspec.MsgspecError:
             raise Outage("the main server's answer can't be read") from None
-        if [one.message_id for one in results] != [offer.message_id for offer in offers]:
-            raise Outage("the main server answers about other messages")
-        return results
 
 
 def _offer(delivery: Delivery, *, with_envelope: bool) -> DeliveryOffer:

@@ -1,6 +1,6 @@
 """The workers' settings."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -8,10 +8,16 @@ from gatepost.settings import Block, Listen, MainServer, Redis, ServiceSettings
 
 
 class Pool(Block):
-    """How many processes, and what becomes of what is refused for now."""
+    """How many processes, and what becomes of what is refused for now.
+
+    Retries come after `retry_interval` seconds; with `exponential`, twice as long each time up to
+    `retry_longest`, with jitter.
+    """
 
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
+    retry: Literal["fixed", "exponential"] = "fixed"
     retry_interval: Annotated[float, Field(gt=0, le=3600)] = 30.0
+    retry_longest: Annotated[float, Field(gt=0, le=86400)] = 3600.0
     max_attempts: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
 
 

@@ -73,6 +73,7 @@ from gatepost.queue.messages import (
     Reason,
     Stats,
 )
+from gatepost.queue.named import Queues, Turns
 from gatepost.queue.queues import Queue
 from gatepost.queue.signals import Doorbell
 
@@ -93,7 +94,9 @@ __all__ = [
     "QueueReadOnly",
     "QueueSlow",
     "QueueUnavailable",
+    "Queues",
     "Reason",
     "Stats",
+    "Turns",
     "connect",
 ]

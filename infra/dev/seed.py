@@ -81,8 +81,8 @@ def _add_client(engine: Engine) -> None:
     identity = ORDERS[CLIENT].identity
 
     def add(connection: Connection) -> None:
-        for domain in (INFRASTRUCTURE_DOMAIN, DOMAIN):
-            repository.add_domain(connection, domain, now)
+        repository.add_domain(connection, INFRASTRUCTURE_DOMAIN, None, now)
+        repository.add_domain(connection, DOMAIN, f"{DOMAIN}:messages", now)
         repository.add_client(connection, identity, RATE_PER_SECOND, BURST, now)
 
     transact(engine, add)

@@ -21,8 +21,9 @@ class Known:
     identity: Identity
 
 
-def add_domain(connection: Connection, domain: str, now: datetime) -> None:
-    statement = insert(domains).values(domain=domain, created_at=now)
+def add_domain(connection: Connection, domain: str, queue: str | None, now: datetime) -> None:
+    """With a queue of its own, no other domain's flood can hold its messages up."""
+    statement = insert(domains).values(domain=domain, queue=queue, created_at=now)
     connection.execute(statement.on_duplicate_key_update(domain=domains.c.domain))
 
 

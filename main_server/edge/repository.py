@@ -4,14 +4,14 @@ from datetime import datetime
 
 from sqlalchemy import Connection, and_, select
 
-from gatepost.bundle import KnownClient
+from gatepost.bundle import KnownClient, KnownDomain
 from gatepost.identity import Role
 from main_server.tables import certificates, clients, domains
 
 
-def list_domains(connection: Connection) -> list[str]:
-    query = select(domains.c.domain).order_by(domains.c.domain)
-    return list(connection.execute(query).scalars())
+def list_domains(connection: Connection) -> list[KnownDomain]:
+    query = select(domains.c.domain, domains.c.queue).order_by(domains.c.domain)
+    return [KnownDomain(*row) for row in connection.execute(query)]
 
 
 def list_clients(connection: Connection, now: datetime) -> list[KnownClient]:

@@ -11,6 +11,11 @@ from main_server.keys.service import Keyring
 MAX_LIFETIME_SECONDS = 96 * 3600
 
 
+def list_queues(engine: Engine) -> list[str | None]:
+    """The names of the domains' queues; None is the default one."""
+    return [domain.queue for domain in transact(engine, repository.list_domains)]
+
+
 def make_bundle(engine: Engine, keyring: Keyring, clock: Clock) -> Bundle:
     def read(connection: Connection) -> Bundle:
         return Bundle(

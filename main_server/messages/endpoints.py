@@ -1,51 +1,99 @@
-"""What workers and proxies ask about messages."""
+"""What workers and proxies ask about messages: register, deliver, settle, and where one stands."""
 
+from collections.abc import Callable
+from typing import TypeVar
 from uuid import UUID
 
 import msgspec
 from fastapi import APIRouter, Request, Response
 
-from gatepost.delivering import MAX_DELIVERIES, DeliverAnswer, Result, decode_request, encode_json
+from gatepost.contract import (
+    MAX_ITEMS,
+    DeliverAnswer,
+    QueueNames,
+    RegisterAnswer,
+    Result,
+    decode_deliver_request,
+    decode_register_request,
+    decode_settle_request,
+    encode_json,
+)
 from gatepost.errors import FieldError, Invalid, Malformed, NotFound
 from gatepost.identity import Role
 from gatepost.service.api import allow
 from gatepost.service.asgi import read_body
 from gatepost.service.requests import context_of
 from main_server.context import Context, identify
-from main_server.messages import service
+from main_server.edge.service import list_queues
+from main_server.messages.deliver import deliver
+from main_server.messages.register import register
+from main_server.messages.settle import settle
+from main_server.messages.statuses import find_status
 
-MAX_DELIVER_BYTES = 16 * 1024 * 1024
+T = TypeVar("T")
+
+MAX_BYTES = 32 * 1024 * 1024
 
 
 def create_router(context: Context) -> APIRouter:
-    router = APIRouter(prefix="/internal/messages")
+    router = APIRouter(prefix="/internal")
     proxies = allow(identify(context), Role.PROXY)
     workers = allow(identify(context), Role.WORKER)
 
-    @router.post("/deliver", dependencies=[workers])
-    async def deliver(request: Request) -> Response:
-        body = await read_body(request.receive, MAX_DELIVER_BYTES)
-        try:
-            offers = decode_request(body).deliveries
-        except msgspec.ValidationError as error:
-            raise Invalid(str(error)) from None
-        except msgspec.DecodeError:
-            raise Malformed() from None
-        if len(offers) > MAX_DELIVERIES:
-            raise Invalid(errors=[FieldError("/deliveries", f"at most {MAX_DELIVERIES}")])
-        results = await context.ledger.run(
-            service.deliver, context.keyring, context.clock, context.queue, offers
-        )
+    @router.post("/messages/register", dependencies=[proxies])
+    async def register_messages(request: Request) -> Response:
+        envelopes = (await _read(request, decode_register_request)).envelopes
+        _bound(envelopes)
+        results = await context.ledger.run(register, context.keyring, context.clock, envelopes)
+        context_of(request.scope).fields["messages"] = len(results)
+        return _json(encode_json(RegisterAnswer(results)))
+
+    @router.post("/messages/deliver", dependencies=[workers])
+    async def deliver_messages(request: Request) -> Response:
+        offers = (await _read(request, decode_deliver_request)).deliveries
+        _bound(offers)
+        results = await context.ledger.run(deliver, context.keyring, context.clock, offers)
         fields = context_of(request.scope).fields
         fields["deliveries"] = len(results)
         fields["delivered"] = sum(r.result is Result.DELIVERED for r in results)
-        return Response(encode_json(DeliverAnswer(results)), media_type="application/json")
+        return _json(encode_json(DeliverAnswer(results)))
 
-    @router.get("/{message_id}", dependencies=[proxies])
-    async def show(message_id: UUID, client_id: str) -> dict[str, object]:
-        found = await context.ledger.run(service.find_status, message_id, client_id)
+    @router.post("/messages/settle", dependencies=[workers])
+    async def settle_messages(request: Request) -> Response:
+        items = (await _read(request, decode_settle_request)).settlements
+        _bound(items)
+        await context.ledger.run(settle, context.keyring, items)
+        context_of(request.scope).fields["settlements"] = len(items)
+        return _json(b"{}")
+
+    @router.get("/messages/{message_id}", dependencies=[proxies])
+    async def show_message(message_id: UUID, client_id: str) -> dict[str, object]:
+        found = await context.ledger.run(find_status, message_id, client_id)
         if found is None:
             raise NotFound()
         return found
 
+    @router.get("/queues", dependencies=[workers])
+    async def show_queues() -> Response:
+        return _json(encode_json(QueueNames(await context.ledger.run(list_queues))))
+
     return router
+
+
+async def _read(request: Request, decode: Callable[[bytes], T]) -> T:
+    body = await read_body(request.receive, MAX_BYTES)
+    try:
+        return decode(body)
+    except msgspec.ValidationError as error:
+        raise Invalid(str(error)) from None
+    except msgspec.DecodeError:
+        raise Malformed() from None
+
+
+def _bound(items: list[T]) -> None:
+    if len(items) > MAX_ITEMS:
+        raise Invalid(errors=[FieldError("", f"holds more than {MAX_ITEMS} items")])
+
+
+def _json(body: bytes) -> Response:
+    return Response(body, media_type="application/json")

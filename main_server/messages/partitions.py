@@ -1,4 +1,4 @@
-"""The partitions of `messages`: a day each, 14 days ahead, so that a day can be dropped at once.
+"""The partitions of `messages` and `attempts`: a day each, so that a day can be dropped at once.
 
 A range of UUIDv7 ids is a range of time. Behind the last day stands a MAXVALUE partition that must
 stay empty: dividing it costs nothing as long as it is.
@@ -6,6 +6,7 @@ stay empty: dividing it costs nothing as long as it is.
 
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 
 from sqlalchemy import Connection, Engine, text
 
@@ -17,19 +18,23 @@ _LAST = "pmax"
 _ADVISORY_LOCK = "gatepost.partitions"
 
 
+TABLES = ("messages", "attempts")
+
+
 def ensure_partitions(engine: Engine, today: date) -> list[date]:
     """Makes the days that are missing, from yesterday to two weeks ahead; returns those made."""
-    return transact(engine, lambda connection: _ensure(connection, today))
+    made = [transact(engine, partial(_ensure, table=table, today=today)) for table in TABLES]
+    return max(made, key=len)
 
 
-def _ensure(connection: Connection, today: date) -> list[date]:
+def _ensure(connection: Connection, table: str, today: date) -> list[date]:
     if not connection.scalar(text("SELECT GET_LOCK(:name, 10)"), {"name": _ADVISORY_LOCK}):
         return []
     try:
-        missing = missing_days(_existing(connection), today)
+        missing = missing_days(_existing(connection, table), today)
         if missing:
             connection.execute(text("SET SESSION lock_wait_timeout = 5"))
-            connection.execute(text(reorganize(missing)))
+            connection.execute(text(reorganize(table, missing)))
         return missing
     finally:
         connection.execute(text("SELECT RELEASE_LOCK(:name)"), {"name": _ADVISORY_LOCK})
@@ -42,14 +47,14 @@ def missing_days(existing: Iterable[str], today: date) -> list[date]:
     return [day for day in days if partition_name(day) > latest]
 
 
-def reorganize(days: Iterable[date]) -> str:
+def reorganize(table: str, days: Iterable[date]) -> str:
     """The statement that divides the last partition. Its parts are dates, nothing that was sent."""
     parts = [
         f"PARTITION {partition_name(day)} VALUES LESS THAN (x'{_end_of(day).hex()}')"
         for day in days
     ]
     parts.append(f"PARTITION {_LAST} VALUES LESS THAN (MAXVALUE)")
-    return f"ALTER TABLE messages REORGANIZE PARTITION {_LAST} INTO ({', '.join(parts)})"
+    return f"ALTER TABLE {table} REORGANIZE PARTITION {_LAST} INTO ({', '.join(parts)})"
 
 
 def partition_name(day: date) -> str:
@@ -61,10 +66,10 @@ def _end_of(day: date) -> bytes:
     return first_id_at(int(following.timestamp() * 1000))
 
 
-def _existing(connection: Connection) -> list[str]:
+def _existing(connection: Connection, table: str) -> list[str]:
     query = text(
         "SELECT partition_name FROM information_schema.partitions"
-        " WHERE table_schema = DATABASE() AND table_name = 'messages'"
+        " WHERE table_schema = DATABASE() AND table_name = :table"
         " AND partition_name IS NOT NULL"
     )
-    return [str(row[0]) for row in connection.execute(query)]
+    return [str(row[0]) for row in connection.execute(query, {"table": table})]

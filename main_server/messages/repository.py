@@ -1,31 +1,46 @@
-"""SQL for messages. Status changes only along the arrows, by conditional statements (I2)."""
+"""SQL for messages. Status changes only along the arrows, by conditional statements (I2).
+
+    queued → any · failed → delivered · any → erased · nothing leaves erased or duplicate
+
+Ids are handled in their order, so that two callers can't wait for each other.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, literal_column, select, update
+from sqlalchemy import Connection, delete, func, select, tuple_, update
 from sqlalchemy.dialects.mysql import insert
 
-from main_server.tables import messages
+from main_server.tables import attempts, idempotency, messages
 
 DELIVERABLE = ("queued", "failed")
 """The states that a delivery may still change: a late success wins over a failure."""
+
+ATTEMPTS_KEPT = 10
+"""The first and the last so many attempts of a message are kept."""
 
 _if = getattr(func, "if")
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What deliver must know of a row."""
+    """What is decided by of a row."""
 
     status: str
     expires_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Whose an Idempotency-Key is: the message that came first under it, and what it was."""
+
+    message_id: bytes
+    payload_mac: bytes
+
+
 def lock_standings(connection: Connection, ids: Sequence[bytes]) -> dict[bytes, Standing]:
-    """Locks the rows, in the order of their ids so that two callers can't wait for each other."""
     query = (
         select(messages.c.message_id, messages.c.status, messages.c.expires_at)
         .where(messages.c.message_id.in_(ids))
@@ -35,45 +50,112 @@ def lock_standings(connection: Connection, ids: Sequence[bytes]) -> dict[bytes, 
     return {row[0]: Standing(row[1], row[2]) for row in connection.execute(query)}
 
 
-def mark_delivered(
-    connection: Connection, ids: Sequence[bytes], attempt: int, now: datetime
-) -> None:
-    _end(connection, ids, attempt, status="delivered", reason=None, delivered_at=now)
-
-
-def mark_expired(connection: Connection, ids: Sequence[bytes], attempt: int) -> None:
-    _end(connection, ids, attempt, status="failed", reason="expired")
-
-
-def _end(connection: Connection, ids: Sequence[bytes], attempt: int, **values: Any) -> None:
-    statement = (
-        update(messages)
-        .where(messages.c.message_id.in_(ids), messages.c.status.in_(DELIVERABLE))
-        .values(attempt_count=func.greatest(messages.c.attempt_count, attempt), **values)
+def insert_queued(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Inserts once: a row that is there already, in whatever state, stays as it is."""
+    statement = insert(messages)
+    connection.execute(
+        statement.on_duplicate_key_update(message_id=messages.c.message_id), list(rows)
     )
-    connection.execute(statement)
 
 
 def insert_ended(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
     """Inserts rows that have reached their end.
 
     Where another has inserted the row meanwhile, it ends in the same way if its state allows. MySQL
-    assigns from left to right, so the status, which the conditions read, comes last. The driver
-    joins the rows into one statement, so what follows VALUES may hold no parameters.
+    assigns from left to right, so the status, which the conditions read, comes last.
     """
     statement = insert(messages)
     new, row = statement.inserted, messages.c
-    open_still = row.status.in_([literal_column(f"'{status}'") for status in DELIVERABLE])
+    arrow = row.status.in_(DELIVERABLE) & ((row.status == "queued") | (new.status == "delivered"))
     merge = [
         ("attempt_count", func.greatest(row.attempt_count, new.attempt_count)),
-        ("delivered_at", _if(open_still, new.delivered_at, row.delivered_at)),
-        ("reason", _if(open_still, new.reason, row.reason)),
-        ("status", _if(open_still, new.status, row.status)),
+        ("delivered_at", _if(arrow, new.delivered_at, row.delivered_at)),
+        ("duplicate_of", _if(arrow, new.duplicate_of, row.duplicate_of)),
+        ("reason", _if(arrow, new.reason, row.reason)),
+        ("status", _if(arrow, new.status, row.status)),
     ]
     connection.execute(statement.on_duplicate_key_update(merge), list(rows))
 
 
+def mark_delivered(
+    connection: Connection, ids: Sequence[bytes], attempt: int, now: datetime
+) -> None:
+    _advance(
+        connection, ids, attempt, DELIVERABLE, status="delivered", reason=None, delivered_at=now
+    )
+
+
+def mark_failed(connection: Connection, ids: Sequence[bytes], attempt: int, reason: str) -> None:
+    _advance(connection, ids, attempt, ("queued",), status="failed", reason=reason)
+
+
+def note_retry(connection: Connection, message_id: bytes, attempt: int, due_at: datetime) -> None:
+    _advance(connection, [message_id], attempt, ("queued",), due_at=due_at)
+
+
+def _advance(
+    connection: Connection,
+    ids: Sequence[bytes],
+    attempt: int,
+    allowed: Sequence[str],
+    **values: Any,
+) -> None:
+    """The one conditional UPDATE by which a row changes its state."""
+    statement = (
+        update(messages)
+        .where(messages.c.message_id.in_(ids), messages.c.status.in_(allowed))
+        .values(attempt_count=func.greatest(messages.c.attempt_count, attempt), **values)
+    )
+    connection.execute(statement)
+
+
+def add_attempts(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Of a message with very many, the middle is forgotten."""
+    statement = insert(attempts)
+    connection.execute(statement.on_duplicate_key_update(attempt=attempts.c.attempt), list(rows))
+    for row in rows:
+        middle = row["attempt"] - ATTEMPTS_KEPT
+        if middle > ATTEMPTS_KEPT:
+            connection.execute(
+                delete(attempts).where(
+                    attempts.c.message_id == row["message_id"], attempts.c.attempt == middle
+                )
+            )
+
+
+def claim_keys(
+    connection: Connection, rows: Sequence[Mapping[str, Any]]
+) -> dict[tuple[str, bytes], Claim]:
+    """Records keys that are new, and says whose each of them is. The first one stays."""
+    ordered = sorted(rows, key=lambda r: (r["client_id"], r["key_mac"], r["message_id"]))
+    statement = insert(idempotency)
+    connection.execute(
+        statement.on_duplicate_key_update(client_id=idempotency.c.client_id), ordered
+    )
+    c = idempotency.c
+    query = select(c.client_id, c.key_mac, c.message_id, c.payload_mac).where(
+        tuple_(c.client_id, c.key_mac).in_([(r["client_id"], r["key_mac"]) for r in ordered])
+    )
+    return {(row[0], row[1]): Claim(row[2], row[3]) for row in connection.execute(query)}
+
+
+def forget_keys(connection: Connection, before: datetime, limit: int) -> int:
+    """Drops claims that have lived long enough; at most so many at once."""
+    statement = delete(idempotency).where(idempotency.c.created_at < before)
+    return connection.execute(statement.with_dialect_options(mysql_limit=limit)).rowcount
+
+
 def find_status(
+    connection: Connection, message_id: bytes, client_id: str
+) -> Mapping[str, Any] | None:
+    """A duplicate stands where the message stands that it is a duplicate of."""
+    row = _find_status(connection, message_id, client_id)
+    if row and row["duplicate_of"]:
+        return _find_status(connection, row["duplicate_of"], client_id) or row
+    return row
+
+
+def _find_status(
     connection: Connection, message_id: bytes, client_id: str
 ) -> Mapping[str, Any] | None:
     query = select(
@@ -82,6 +164,7 @@ def find_status(
         messages.c.queued_at,
         messages.c.delivered_at,
         messages.c.attempt_count,
+        messages.c.duplicate_of,
     ).where(messages.c.message_id == message_id, messages.c.client_id == client_id)
     row = connection.execute(query).mappings().first()
     return dict(row) if row else None

@@ -20,6 +20,7 @@ _OPTIONS: dict[str, Any] = {
 
 def upgrade() -> None:
     _create_messages()
+    _create_idempotency()
     _create_holders()
     _create_keys(context.config.attributes["keys_schema"])
 
@@ -28,7 +29,7 @@ def downgrade() -> None:
     keys_schema = context.config.attributes["keys_schema"]
     for table in ("service_keys", "data_keys"):
         op.drop_table(table, schema=keys_schema)
-    for table in ("certificates", "clients", "domains", "messages"):
+    for table in ("certificates", "clients", "domains", "idempotency", "attempts", "messages"):
         op.drop_table(table)
 
 
@@ -64,20 +65,47 @@ def _create_messages() -> None:
         sa.Column("expires_at", _time(), nullable=False),
         sa.Column("client_timestamp", _time()),
         sa.Column("attempt_count", sa.Integer, nullable=False),
-        sa.Column("queue", _name(64), nullable=False),
+        sa.Column("queue", _name(160), nullable=False),
         sa.Column("priority", sa.SmallInteger, nullable=False),
         sa.Column("ordering_key", sa.BINARY(32)),
         sa.Column("generation", sa.Integer, nullable=False),
+        sa.Column("duplicate_of", sa.BINARY(16)),
         sa.PrimaryKeyConstraint("message_id"),
         sa.Index("ix_messages_client", "client_id", "message_id"),
         sa.Index("ix_messages_status", "status", "message_id"),
         sa.Index("ix_messages_sender", "sender_number_hashed"),
         **_OPTIONS,
     )
+    op.create_table(
+        "attempts",
+        sa.Column("message_id", sa.BINARY(16), nullable=False),
+        sa.Column("attempt", sa.Integer, nullable=False),
+        sa.Column("started_at", _time(), nullable=False),
+        sa.Column("ended_at", _time(), nullable=False),
+        sa.Column("outcome", sa.Enum("delivered", "retry", "failed"), nullable=False),
+        sa.Column("reason", _name(32)),
+        sa.PrimaryKeyConstraint("message_id", "attempt"),
+        **_OPTIONS,
+    )
     # The days are made by the main server, which keeps them two weeks ahead.
-    op.execute(
-        "ALTER TABLE messages PARTITION BY RANGE COLUMNS(message_id)"
-        " (PARTITION pmax VALUES LESS THAN (MAXVALUE))"
+    for table in ("messages", "attempts"):
+        op.execute(
+            f"ALTER TABLE {table} PARTITION BY RANGE COLUMNS(message_id)"
+            " (PARTITION pmax VALUES LESS THAN (MAXVALUE))"
+        )
+
+
+def _create_idempotency() -> None:
+    op.create_table(
+        "idempotency",
+        sa.Column("client_id", _name(193), nullable=False),
+        sa.Column("key_mac", sa.BINARY(32), nullable=False),
+        sa.Column("payload_mac", sa.BINARY(32), nullable=False),
+        sa.Column("message_id", sa.BINARY(16), nullable=False),
+        sa.Column("created_at", _time(), nullable=False),
+        sa.PrimaryKeyConstraint("client_id", "key_mac"),
+        sa.Index("ix_idempotency_created", "created_at"),
+        **_OPTIONS,
     )
 
 
@@ -85,6 +113,7 @@ def _create_holders() -> None:
     op.create_table(
         "domains",
         sa.Column("domain", _name(128), primary_key=True),
+        sa.Column("queue", _name(160)),
         sa.Column("created_at", _time(), nullable=False),
         **_OPTIONS,
     )

@@ -1,0 +1,112 @@
+"""The contract of the internal calls: the wire forms between workers, proxies and the main server.
+
+A worker names what it holds; it sends an envelope only for those that the main server asks for. The
+answer is 200 with one result for each item, in order: a refusal is a result, not an error.
+"""
+
+from enum import StrEnum
+from uuid import UUID
+
+import msgspec
+
+MAX_ITEMS = 1000
+NO_ENVELOPE = msgspec.Raw()
+
+
+class Result(StrEnum):
+    """What has become of a delivery, in the ledger's eyes."""
+
+    DELIVERED = "delivered"
+    ALREADY = "already"
+    SEND_ENVELOPE = "send_envelope"
+    DUPLICATE = "duplicate"
+    EXPIRED = "expired"
+    ERASED = "erased"
+    REFUSED = "refused"
+
+
+class DeliveryOffer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    message_id: UUID
+    attempt: int
+    envelope: msgspec.Raw = NO_ENVELOPE
+    """The envelope as it lay in the queue; it is looked into only by the one who may open it."""
+
+
+class DeliverRequest(msgspec.Struct, frozen=True):
+    deliveries: list[DeliveryOffer]
+
+
+class DeliverResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    message_id: UUID
+    result: Result
+    reason: str | None = None
+    retryable: bool = False
+
+
+class DeliverAnswer(msgspec.Struct, frozen=True):
+    results: list[DeliverResult]
+
+
+class Registered(StrEnum):
+    """What has become of a registration."""
+
+    REGISTERED = "registered"
+    ALREADY = "already"
+    DUPLICATE = "duplicate"
+    """Another message of the same Idempotency-Key came first: `original` says which."""
+    CONFLICT = "conflict"
+    """The key was used for another payload."""
+    EXPIRED = "expired"
+    REFUSED = "refused"
+
+
+class RegisterRequest(msgspec.Struct, frozen=True):
+    envelopes: list[msgspec.Raw]
+
+
+class RegisterResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    result: Registered
+    original: UUID | None = None
+    reason: str | None = None
+
+
+class RegisterAnswer(msgspec.Struct, frozen=True):
+    results: list[RegisterResult]
+
+
+class Settlement(StrEnum):
+    """How an attempt ended that did not deliver."""
+
+    RETRY = "retry"
+    FAILED = "failed"
+
+
+class SettleItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    message_id: UUID
+    attempt: int
+    outcome: Settlement
+    reason: str
+    started_at: int
+    ended_at: int
+    due_at: int | None = None
+    envelope: msgspec.Raw = NO_ENVELOPE
+    """With a failure, so that a message that was never registered leaves its row."""
+
+
+class SettleRequest(msgspec.Struct, frozen=True):
+    settlements: list[SettleItem]
+
+
+class QueueNames(msgspec.Struct, frozen=True):
+    """The queues to be served; None stands for the default one."""
+
+    queues: list[str | None]
+
+
+encode_json = msgspec.json.Encoder().encode
+decode_deliver_request = msgspec.json.Decoder(DeliverRequest).decode
+decode_deliver_answer = msgspec.json.Decoder(DeliverAnswer).decode
+decode_register_request = msgspec.json.Decoder(RegisterRequest).decode
+decode_register_answer = msgspec.json.Decoder(RegisterAnswer).decode
+decode_settle_request = msgspec.json.Decoder(SettleRequest).decode
+decode_queue_names = msgspec.json.Decoder(QueueNames).decode

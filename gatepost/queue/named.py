@@ -1,0 +1,81 @@
+"""The queues of one Redis by their names: each domain may have its own."""
+
+import asyncio
+from collections.abc import Iterable
+
+from gatepost.queue.messages import Delivery
+from gatepost.queue.queues import Queue
+from gatepost.queue.scripts import Client
+from gatepost.queue.signals import Doorbell
+
+
+class Queues:
+    """Makes each queue once; None is the name of the default one."""
+
+    def __init__(self, redis: Client, default: str) -> None:
+        self._redis = redis
+        self._default = default
+        self._queues: dict[str, Queue] = {}
+
+    def full_name(self, name: str | None) -> str:
+        """Return the name of a queue, the default one's for None."""
+        return name or self._default
+
+    def named(self, name: str | None) -> Queue:
+        """Return the queue of that name."""
+        full = self.full_name(name)
+        if full not in self._queues:
+            self._queues[full] = Queue(self._redis, full)
+        return self._queues[full]
+
+
+class Turns:
+    """Several queues served in turn, so that one domain's flood doesn't starve another."""
+
+    def __init__(self, redis: Client) -> None:
+        self._redis = redis
+        self._queues: list[Queue] = []
+        self._next = 0
+        self._doorbell: Doorbell | None = None
+        self._told = asyncio.Event()
+
+    @property
+    def queues(self) -> list[Queue]:
+        return list(self._queues)
+
+    async def serve(self, queues: Iterable[Queue]) -> None:
+        """From now on these are the queues. Changing nothing costs nothing."""
+        wanted = list(queues)
+        if wanted == self._queues:
+            return
+        if self._doorbell is not None:
+            await self._doorbell.aclose()
+        self._queues = wanted
+        self._doorbell = Doorbell(self._redis, [s for queue in wanted for s in queue.signals])
+        self._told.set()
+
+    async def reserve(
+        self, limit: int, lease_seconds: float
+    ) -> tuple[Queue, list[Delivery]] | None:
+        """Take a batch from the next queue that has something; None if none has."""
+        for _ in range(len(self._queues)):
+            queue = self._queues[self._next % len(self._queues)]
+            self._next += 1
+            if deliveries := await queue.reserve(limit, lease_seconds):
+                return queue, deliveries
+        return None
+
+    async def wait(self, timeout_seconds: float) -> bool:
+        """Wait for something to be ready in any of them; False if nothing was heard."""
+        if self._doorbell is not None:
+            return await self._doorbell.wait(timeout_seconds)
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                return await self._told.wait()
+        except TimeoutError:
+            return False
+
+    async def aclose(self) -> None:
+        """Stop waiting."""
+        if self._doorbell is not None:
+            await self._doorbell.aclose()

@@ -1,0 +1,126 @@
+"""Envelopes that arrive: decoded, opened, and made into rows sealed for rest.
+
+All of this happens before a transaction begins, and all of it can fail for one message without
+touching another.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from gatepost.clock import from_ms
+from gatepost.content import decode_content
+from gatepost.envelope import Envelope, decode
+from gatepost.errors import CannotOpen
+from main_server.keys.service import DataKeys, Keyring
+
+DEFAULT_PRIORITY = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """An envelope and what was in it; without content it could not be opened."""
+
+    envelope: Envelope
+    content: bytes | None
+
+    def expired(self, now: int) -> bool:
+        return self.envelope.expires_at <= now
+
+
+def arrive(keyring: Keyring, data: msgspec.Raw) -> Arrival | None:
+    """None where what came is no envelope at all."""
+    try:
+        envelope = decode(bytes(data))
+    except msgspec.MsgspecError:
+        return None
+    try:
+        return Arrival(envelope, keyring.open_envelope(envelope))
+    except CannotOpen:
+        return Arrival(envelope, None)
+
+
+def queued_row(keyring: Keyring, data_keys: DataKeys, arrival: Arrival) -> dict[str, Any]:
+    """The row of a message that waits, with its body sealed for rest."""
+    envelope, content = arrival.envelope, arrival.content
+    assert content is not None
+    key_id, body = data_keys.seal(envelope, content)
+    kid, hashed = keyring.hash_number(envelope.domain, decode_content(content).sender_number)
+    return _row(envelope) | {
+        "status": "queued",
+        "sender_number_hashed": hashed,
+        "hmac_kid": kid,
+        "encrypted_body": body,
+        "key_id": key_id,
+    }
+
+
+def delivered_row(
+    keyring: Keyring, data_keys: DataKeys, arrival: Arrival, attempt: int, now: int
+) -> dict[str, Any]:
+    """The row of a message that the ledger meets only as it is delivered."""
+    return queued_row(keyring, data_keys, arrival) | {
+        "status": "delivered",
+        "delivered_at": from_ms(now),
+        "attempt_count": attempt,
+    }
+
+
+def failed_row(envelope: Envelope, reason: str, attempt: int) -> dict[str, Any]:
+    """The row of a message that will never be delivered: it has no body."""
+    return _row(envelope) | {"status": "failed", "reason": reason, "attempt_count": attempt}
+
+
+def duplicate_row(envelope: Envelope, original: bytes) -> dict[str, Any]:
+    """The row of a message that came second under its Idempotency-Key: it has no body."""
+    return _row(envelope) | {"status": "duplicate", "duplicate_of": original}
+
+
+def key_rows(envelopes: Iterable[Envelope]) -> list[dict[str, Any]]:
+    """The claims of those that came with an Idempotency-Key."""
+    return [
+        {
+            "client_id": envelope.client_id,
+            "key_mac": envelope.key_mac,
+            "payload_mac": envelope.payload_mac,
+            "message_id": envelope.message_id.bytes,
+            "created_at": from_ms(envelope.queued_at),
+        }
+        for envelope in envelopes
+        if envelope.key_mac is not None
+    ]
+
+
+def in_order(arrivals: dict[UUID, Arrival]) -> list[Arrival]:
+    """By id, in which order every transaction touches its rows."""
+    return [arrivals[message_id] for message_id in sorted(arrivals)]
+
+
+def _row(envelope: Envelope) -> dict[str, Any]:
+    stamp = envelope.client_timestamp
+    queued_at = from_ms(envelope.queued_at)
+    return {
+        "message_id": envelope.message_id.bytes,
+        "client_id": envelope.client_id,
+        "domain": envelope.domain,
+        "cert_fingerprint": bytes.fromhex(envelope.cert_fingerprint),
+        "created_at": queued_at,
+        "queued_at": queued_at,
+        "due_at": queued_at,
+        "expires_at": from_ms(envelope.expires_at),
+        "client_timestamp": None if stamp is None else from_ms(stamp),
+        "queue": envelope.queue,
+        "priority": DEFAULT_PRIORITY,
+        "generation": 0,
+        "attempt_count": 0,
+        "reason": None,
+        "delivered_at": None,
+        "sender_number_hashed": None,
+        "hmac_kid": None,
+        "encrypted_body": None,
+        "key_id": None,
+        "duplicate_of": None,
+    }

@@ -1,0 +1,201 @@
+"""Deliver: a message is delivered when its row says so, and no more than once (I2).
+
+What a row already says decides. A message without a row needs its envelope; if it came under an
+Idempotency-Key that another has, it is that one's duplicate, and isn't delivered.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, Engine
+
+from gatepost.clock import Clock, from_ms, to_ms
+from gatepost.contract import DeliverResult, DeliveryOffer, Result
+from main_server.database import transact
+from main_server.keys.service import DataKeys, Keyring
+from main_server.messages import repository
+from main_server.messages.arrivals import (
+    Arrival,
+    arrive,
+    delivered_row,
+    duplicate_row,
+    failed_row,
+    key_rows,
+)
+from main_server.messages.bisect import bisect
+from main_server.messages.repository import DELIVERABLE, Claim, Standing
+
+_ENDED = {"delivered": Result.ALREADY, "erased": Result.ERASED, "duplicate": Result.DUPLICATE}
+
+
+def deliver(
+    engine: Engine, keyring: Keyring, clock: Clock, offers: Sequence[DeliveryOffer]
+) -> list[DeliverResult]:
+    """One result for each offer, in order; what it says is committed when this returns."""
+    arrivals = _arrivals(keyring, offers)
+    data_keys = keyring.data_keys(engine, [a.envelope for a in arrivals.values()])
+
+    def work(part: Sequence[DeliveryOffer]) -> list[DeliverResult]:
+        return transact(
+            engine,
+            lambda c: _deliver(c, keyring, data_keys, arrivals, part, clock.now_ms()),
+        )
+
+    def refuse(offer: DeliveryOffer) -> DeliverResult:
+        return DeliverResult(
+            message_id=offer.message_id, result=Result.REFUSED, reason="unstorable", retryable=True
+        )
+
+    return bisect(work, offers, refuse) if offers else []
+
+
+def decide(
+    offer: DeliveryOffer,
+    standing: Standing | None,
+    arrival: Arrival | None,
+    original: Claim | None,
+    now: int,
+) -> DeliverResult:
+    """What becomes of one offer. Pure: the effects follow from the result."""
+
+    def result(kind: Result, reason: str | None = None) -> DeliverResult:
+        return DeliverResult(message_id=offer.message_id, result=kind, reason=reason)
+
+    if standing is not None:
+        if standing.status in _ENDED:
+            return result(_ENDED[standing.status])
+        expired = to_ms(standing.expires_at) <= now
+        return result(Result.EXPIRED if expired else Result.DELIVERED)
+    if not offer.envelope:
+        return result(Result.SEND_ENVELOPE)
+    if arrival is None or arrival.content is None:
+        return result(Result.REFUSED, "unreadable")
+    if original is not None and original.message_id != offer.message_id.bytes:
+        return result(Result.DUPLICATE)
+    return result(Result.EXPIRED if arrival.expired(now) else Result.DELIVERED)
+
+
+def _arrivals(keyring: Keyring, offers: Sequence[DeliveryOffer]) -> dict[UUID, Arrival]:
+    """The envelopes that came, each under the id that it carries itself."""
+    found: dict[UUID, Arrival] = {}
+    for offer in offers:
+        arrival = arrive(keyring, offer.envelope) if offer.envelope else None
+        if arrival is not None and arrival.envelope.message_id == offer.message_id:
+            found[offer.message_id] = arrival
+    return found
+
+
+def _deliver(
+    connection: Connection,
+    keyring: Keyring,
+    data_keys: DataKeys,
+    arrivals: dict[UUID, Arrival],
+    offers: Sequence[DeliveryOffer],
+    now: int,
+) -> list[DeliverResult]:
+    ids = sorted({offer.message_id.bytes for offer in offers})
+    standings = repository.lock_standings(connection, ids)
+    new = {
+        offer.message_id: arrivals[offer.message_id]
+        for offer in sorted(offers, key=lambda one: one.message_id)
+        if offer.message_id.bytes not in standings and offer.message_id in arrivals
+    }
+    originals = _originals(connection, new, now)
+    results = [
+        decide(
+            offer,
+            standings.get(offer.message_id.bytes),
+            arrivals.get(offer.message_id),
+            originals.get(offer.message_id),
+            now,
+        )
+        for offer in offers
+    ]
+    attempts = {offer.message_id: offer.attempt for offer in offers}
+    outcomes = {result.message_id: result for result in results}
+    rows = [
+        _new_row(keyring, data_keys, arrival, outcomes[message_id], originals, attempts, now)
+        for message_id, arrival in new.items()
+    ]
+    if rows:
+        repository.insert_ended(connection, rows)
+    _end_standing(connection, results, attempts, standings, from_ms(now))
+    _note_attempts(connection, results, attempts, from_ms(now))
+    return results
+
+
+def _originals(connection: Connection, new: dict[UUID, Arrival], now: int) -> dict[UUID, Claim]:
+    """Whose the Idempotency-Keys are under which the new ones came."""
+    fresh = [a.envelope for a in new.values() if a.content and not a.expired(now)]
+    keys = key_rows(fresh)
+    claims = repository.claim_keys(connection, keys) if keys else {}
+    return {
+        envelope.message_id: claims[envelope.client_id, envelope.key_mac]
+        for envelope in fresh
+        if envelope.key_mac is not None
+    }
+
+
+def _new_row(
+    keyring: Keyring,
+    data_keys: DataKeys,
+    arrival: Arrival,
+    result: DeliverResult,
+    originals: dict[UUID, Claim],
+    attempts: dict[UUID, int],
+    now: int,
+) -> dict[str, Any]:
+    envelope = arrival.envelope
+    attempt = attempts[envelope.message_id]
+    if result.result is Result.DELIVERED:
+        return delivered_row(keyring, data_keys, arrival, attempt, now)
+    if result.result is Result.DUPLICATE:
+        return duplicate_row(envelope, originals[envelope.message_id].message_id)
+    return failed_row(envelope, result.reason or "expired", attempt)
+
+
+def _end_standing(
+    connection: Connection,
+    results: Sequence[DeliverResult],
+    attempts: dict[UUID, int],
+    standings: dict[bytes, Standing],
+    now: datetime,
+) -> None:
+    """Ends the rows that were there: one statement for each kind of end and number of attempt."""
+    ends = sorted(
+        (result.result, attempts[result.message_id], result.message_id.bytes)
+        for result in results
+        if (standing := standings.get(result.message_id.bytes)) and standing.status in DELIVERABLE
+    )
+    for (kind, attempt), group in groupby(ends, key=lambda end: end[:2]):
+        ids = [end[2] for end in group]
+        if kind is Result.DELIVERED:
+            repository.mark_delivered(connection, ids, attempt, now)
+        else:
+            repository.mark_failed(connection, ids, attempt, "expired")
+
+
+def _note_attempts(
+    connection: Connection,
+    results: Sequence[DeliverResult],
+    attempts: dict[UUID, int],
+    now: datetime,
+) -> None:
+    """A first-try success is the rule, and leaves no attempt."""
+    rows = [
+        {
+            "message_id": result.message_id.bytes,
+            "attempt": attempts[result.message_id],
+            "started_at": now,
+            "ended_at": now,
+            "outcome": "delivered",
+            "reason": None,
+        }
+        for result in sorted(results, key=lambda one: one.message_id)
+        if result.result is Result.DELIVERED and attempts[result.message_id] > 1
+    ]
+    if rows:
+        repository.add_attempts(connection, rows)

@@ -1,0 +1,110 @@
+"""Register: a message is in the ledger before, or beside, its being in the queue (I1).
+
+Inserted once. Of messages under one Idempotency-Key the first has the key; what comes later under
+it is a duplicate, or a conflict if it says something else.
+"""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import msgspec
+from sqlalchemy import Connection, Engine
+
+from gatepost.clock import Clock
+from gatepost.contract import Registered, RegisterResult
+from main_server.database import transact
+from main_server.keys.service import DataKeys, Keyring
+from main_server.messages import repository
+from main_server.messages.arrivals import (
+    Arrival,
+    arrive,
+    duplicate_row,
+    failed_row,
+    in_order,
+    key_rows,
+    queued_row,
+)
+from main_server.messages.bisect import bisect
+from main_server.messages.repository import Claim
+
+Claims = dict[tuple[str, bytes], Claim]
+
+
+def register(
+    engine: Engine,
+    keyring: Keyring,
+    clock: Clock,
+    envelopes: Sequence[msgspec.Raw],
+    *,
+    accepted: bool = False,
+) -> list[RegisterResult]:
+    """One result for each, in order; committed when this returns.
+
+    `accepted` says that the senders have been told so already: then what can't be queued any more
+    leaves a row that says why.
+    """
+    arrived = [arrive(keyring, data) for data in envelopes]
+    arrivals = {a.envelope.message_id: a for a in arrived if a is not None}
+    data_keys = keyring.data_keys(engine, [a.envelope for a in arrivals.values()])
+
+    def work(part: Sequence[Arrival]) -> list[tuple[UUID, RegisterResult]]:
+        return transact(
+            engine,
+            lambda connection: _register(
+                connection, keyring, data_keys, part, clock.now_ms(), accepted=accepted
+            ),
+        )
+
+    def refuse(arrival: Arrival) -> tuple[UUID, RegisterResult]:
+        refused = RegisterResult(result=Registered.REFUSED, reason="unstorable")
+        return arrival.envelope.message_id, refused
+
+    results = dict(bisect(work, in_order(arrivals), refuse)) if arrivals else {}
+    unreadable = RegisterResult(result=Registered.REFUSED, reason="unreadable")
+    return [results[a.envelope.message_id] if a else unreadable for a in arrived]
+
+
+def _register(
+    connection: Connection,
+    keyring: Keyring,
+    data_keys: DataKeys,
+    arrivals: Sequence[Arrival],
+    now: int,
+    *,
+    accepted: bool,
+) -> list[tuple[UUID, RegisterResult]]:
+    keys = key_rows(a.envelope for a in arrivals if a.content and not a.expired(now))
+    claims = repository.claim_keys(connection, keys) if keys else {}
+    results = [(a.envelope.message_id, decide(a, claims, now)) for a in arrivals]
+    queued, ended = [], []
+    for arrival, (_, result) in zip(arrivals, results, strict=True):
+        envelope = arrival.envelope
+        match result.result:
+            case Registered.REGISTERED:
+                queued.append(queued_row(keyring, data_keys, arrival))
+            case Registered.DUPLICATE | Registered.CONFLICT if accepted and result.original:
+                ended.append(duplicate_row(envelope, result.original.bytes))
+            case Registered.EXPIRED | Registered.REFUSED if accepted:
+                ended.append(failed_row(envelope, result.reason or "expired", 0))
+    if queued:
+        repository.insert_queued(connection, queued)
+    if ended:
+        repository.insert_ended(connection, ended)
+    return results
+
+
+def decide(arrival: Arrival, claims: Claims, now: int) -> RegisterResult:
+    """What becomes of one registration. Pure: the effects follow from the result."""
+    envelope = arrival.envelope
+    if arrival.content is None:
+        return RegisterResult(result=Registered.REFUSED, reason="unreadable")
+    if arrival.expired(now):
+        return RegisterResult(result=Registered.EXPIRED, reason="expired")
+    claim = claims.get((envelope.client_id, envelope.key_mac)) if envelope.key_mac else None
+    if claim is None or claim.message_id == envelope.message_id.bytes:
+        return RegisterResult(result=Registered.REGISTERED)
+    same = claim.payload_mac == envelope.payload_mac
+    return RegisterResult(
+        result=Registered.DUPLICATE if same else Registered.CONFLICT,
+        original=UUID(bytes=claim.message_id),
+    )

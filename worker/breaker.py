@@ -1,0 +1,30 @@
+"""One process's view of an outage: its loops wait together, and go on as soon as one succeeds."""
+
+import asyncio
+
+from gatepost.logs import Log
+from gatepost.loops import backoff, pause
+
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.1, 1.5
+
+
+class Breaker:
+    """Open while the last thing that was tried failed. Each wait ends in one more try."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._waits = backoff(FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS)
+        self.problem: str | None = None
+
+    async def failed(self, reason: str, stop: asyncio.Event) -> None:
+        """Waits before the next try. Said once, not at every turn."""
+        if not self.problem:
+            self._log.warning("delivery.interrupted", reason=reason)
+        self.problem = reason
+        await pause(stop, next(self._waits))
+
+    def succeeded(self) -> None:
+        if self.problem:
+            self._log.info("delivery.resumed")
+            self._waits = backoff(FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS)
+        self.problem = None
