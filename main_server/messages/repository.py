@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select, tuple_, update
+from sqlalchemy import Connection, delete, func, literal_column, select, tuple_, update
 from sqlalchemy.dialects.mysql import insert
 
 from main_server.tables import attempts, idempotency, messages
@@ -62,11 +62,13 @@ def insert_ended(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> N
     """Inserts rows that have reached their end.
 
     Where another has inserted the row meanwhile, it ends in the same way if its state allows. MySQL
-    assigns from left to right, so the status, which the conditions read, comes last.
+    assigns from left to right, so the status, which the conditions read, comes last. The driver
+    joins the rows into one statement, so what follows VALUES may hold no parameters.
     """
     statement = insert(messages)
     new, row = statement.inserted, messages.c
-    arrow = row.status.in_(DELIVERABLE) & ((row.status == "queued") | (new.status == "delivered"))
+    queued, failed, delivered = (literal_column(f"'{s}'") for s in ("queued", "failed", "delivered"))
+    arrow = (row.status == queued) | ((row.status == failed) & (new.status == delivered))
     merge = [
         ("attempt_count", func.greatest(row.attempt_count, new.attempt_count)),
         ("delivered_at", _if(arrow, new.delivered_at, row.delivered_at)),
