@@ -4,7 +4,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,10 +28,9 @@ class Session:
 @contextmanager
 def session(options: Options) -> Iterator[Session]:
     connection = find_connection(options, os.environ, Path.cwd())
-    if options.verbose:
-        _tell(connection)
+    aside = _told(connection) if options.verbose else nullcontext()
     try:
-        with _client(connection, options.retry_for) as client:
+        with aside, _client(connection, options.retry_for) as client:
             yield Session(client, connection)
     except GatepostError as error:
         raise _failure(error, connection) from error
@@ -81,7 +80,8 @@ def _hint(error: GatepostError, connection: Connection) -> str | None:
     return None
 
 
-def _tell(connection: Connection) -> None:
+@contextmanager
+def _told(connection: Connection) -> Iterator[None]:
     """What --verbose shows: each setting and where it is from, and each new try as it happens."""
     for name, place in connection.origin.items():
         sys.stderr.write(f"{name:<5} {getattr(connection, name)}  (from {place})\n")
@@ -90,3 +90,7 @@ def _tell(connection: Connection) -> None:
     logger = logging.getLogger("gatepost.client")
     logger.setLevel(logging.INFO)
     logger.addHandler(tries)
+    try:
+        yield
+    finally:
+        logger.removeHandler(tries)

@@ -17,8 +17,9 @@ def duration(seconds: float) -> str:
     """The two leading figures that matter: 36 ms, 1.2 s, 3 minutes, 2 hours, 40 days."""
     if seconds < 0.9995:
         return f"{max(seconds, 0) * 1000:.0f} ms"
-    if seconds < 60:
+    if seconds < 59.95:
         return f"{seconds:.1f} s"
+    seconds = max(seconds, 60)
     name, size = next(unit for unit in _UNITS if seconds >= unit[1])
     return plural(int(seconds // size), name)
 
