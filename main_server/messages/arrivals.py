@@ -69,9 +69,13 @@ def delivered_row(
     }
 
 
-def failed_row(envelope: Envelope, reason: str, attempt: int) -> dict[str, Any]:
-    """The row of a message that will never be delivered: it has no body."""
-    return _row(envelope) | {"status": "failed", "reason": reason, "attempt_count": attempt}
+def failed_row(
+    keyring: Keyring, data_keys: DataKeys, arrival: Arrival, reason: str, attempt: int
+) -> dict[str, Any]:
+    """The row of a message that failed; with its body where it may yet be redriven."""
+    lasting = reason in ("expired", "unreadable")
+    row = _row(arrival.envelope) if lasting else queued_row(keyring, data_keys, arrival)
+    return row | {"status": "failed", "reason": reason, "attempt_count": attempt}
 
 
 def duplicate_row(envelope: Envelope, original: bytes) -> dict[str, Any]:

@@ -154,7 +154,7 @@ def _new_row(
         return delivered_row(keyring, data_keys, arrival, attempt, now)
     if result.result is Result.DUPLICATE:
         return duplicate_row(envelope, originals[envelope.message_id].message_id)
-    return failed_row(envelope, result.reason or "expired", attempt)
+    return failed_row(keyring, data_keys, arrival, result.reason or "expired", attempt)
 
 
 def _end_standing(

@@ -85,7 +85,8 @@ def _register(
             case Registered.DUPLICATE | Registered.CONFLICT if accepted and result.original:
                 ended.append(duplicate_row(envelope, result.original.bytes))
             case Registered.EXPIRED | Registered.REFUSED if accepted:
-                ended.append(failed_row(envelope, result.reason or "expired", 0))
+                reason = result.reason or "expired"
+                ended.append(failed_row(keyring, data_keys, arrival, reason, 0))
     if queued:
         repository.insert_queued(connection, queued)
     if ended:

@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, literal_column, select, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    delete,
+    func,
+    literal_column,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.dialects.mysql import insert
 
 from main_server.tables import attempts, idempotency, messages
@@ -67,8 +76,8 @@ def insert_ended(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> N
     """
     statement = insert(messages)
     new, row = statement.inserted, messages.c
-    queued, failed, delivered = (literal_column(f"'{s}'") for s in ("queued", "failed", "delivered"))
-    arrow = (row.status == queued) | ((row.status == failed) & (new.status == delivered))
+    late_success = (row.status == _word("failed")) & (new.status == _word("delivered"))
+    arrow = (row.status == _word("queued")) | late_success
     merge = [
         ("attempt_count", func.greatest(row.attempt_count, new.attempt_count)),
         ("delivered_at", _if(arrow, new.delivered_at, row.delivered_at)),
@@ -77,6 +86,10 @@ def insert_ended(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> N
         ("status", _if(arrow, new.status, row.status)),
     ]
     connection.execute(statement.on_duplicate_key_update(merge), list(rows))
+
+
+def _word(status: str) -> ColumnElement[str]:
+    return literal_column(f"'{status}'")
 
 
 def mark_delivered(

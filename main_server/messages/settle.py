@@ -16,21 +16,32 @@ from main_server.messages.arrivals import arrive, failed_row
 def settle(engine: Engine, keyring: Keyring, items: Sequence[SettleItem]) -> None:
     """All of it is committed when this returns."""
     ordered = sorted(items, key=lambda item: item.message_id)
-    transact(engine, lambda connection: _settle(connection, keyring, ordered))
+    arrived = {i.message_id: arrive(keyring, i.envelope) for i in ordered if i.envelope}
+    arrivals = {message_id: a for message_id, a in arrived.items() if a is not None}
+    data_keys = keyring.data_keys(engine, [a.envelope for a in arrivals.values()])
+
+    def work(connection: Connection) -> None:
+        ids = [item.message_id.bytes for item in ordered]
+        standings = repository.lock_standings(connection, ids)
+        for item in ordered:
+            if item.message_id.bytes in standings:
+                _advance(connection, item)
+            elif item.outcome is Settlement.FAILED and item.message_id in arrivals:
+                arrival = arrivals[item.message_id]
+                reason = item.reason if arrival.content is not None else "unreadable"
+                row = failed_row(keyring, data_keys, arrival, reason, item.attempt)
+                repository.insert_ended(connection, [row])
+        repository.add_attempts(connection, [_attempt(item) for item in ordered])
+
+    transact(engine, work)
 
 
-def _settle(connection: Connection, keyring: Keyring, items: Sequence[SettleItem]) -> None:
-    standings = repository.lock_standings(connection, [item.message_id.bytes for item in items])
-    for item in items:
-        message_id = item.message_id.bytes
-        if item.outcome is Settlement.RETRY and item.due_at is not None:
-            repository.note_retry(connection, message_id, item.attempt, from_ms(item.due_at))
-        elif message_id in standings:
-            repository.mark_failed(connection, [message_id], item.attempt, item.reason)
-        elif (arrival := arrive(keyring, item.envelope)) is not None:
-            row = failed_row(arrival.envelope, item.reason, item.attempt)
-            repository.insert_ended(connection, [row])
-    repository.add_attempts(connection, [_attempt(item) for item in items])
+def _advance(connection: Connection, item: SettleItem) -> None:
+    message_id = item.message_id.bytes
+    if item.outcome is Settlement.FAILED:
+        repository.mark_failed(connection, [message_id], item.attempt, item.reason)
+    elif item.due_at is not None:
+        repository.note_retry(connection, message_id, item.attempt, from_ms(item.due_at))
 
 
 def _attempt(item: SettleItem) -> dict[str, object]:
