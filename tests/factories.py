@@ -1,0 +1,152 @@
+"""Small factories: what tests stand on, each good as it is, each part of it replaceable."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from gatepost.bundle import Bundle, KnownClient, KnownDomain
+from gatepost.clock import Clock
+from gatepost.content import Content, encode_content
+from gatepost.envelope import Envelope
+from gatepost.identity import Certificate, Identity, Role
+from gatepost.ids import MessageIds, id_ms
+from gatepost.sealing import Sealer
+from gatepost.tls import TlsFiles
+from main_server.ca.authority import (
+    Order,
+    Usage,
+    init_authority,
+    load_authority,
+    new_serial,
+    utc_now,
+)
+from main_server.keys.master import MasterKey
+from main_server.keys.service import Keyring, _new_mac_key, _new_sealing_key
+
+DOMAIN, NAME = "example.com", "client_001"
+CLIENT_ID = f"{DOMAIN}:{NAME}"
+NUMBER, BODY = "+1234567890", "This is the message content"
+TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+HOSTS = ("localhost", "127.0.0.1")
+MAX_LIFETIME_SECONDS = 96 * 3600
+
+ids = MessageIds(Clock())
+
+
+def identity(role: Role = Role.CLIENT, domain: str = DOMAIN, name: str = NAME) -> Identity:
+    return Identity(domain, role, name)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A certificate with its key, in files."""
+
+    cert: Path
+    key: Path
+    ca: Path
+
+    @property
+    def files(self) -> TlsFiles:
+        return TlsFiles(self.cert, self.key, self.ca)
+
+    @cached_property
+    def x509(self) -> x509.Certificate:
+        return x509.load_pem_x509_certificate(self.cert.read_bytes())
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        return Certificate(self.x509.public_bytes(Encoding.DER))
+
+
+class Pki:
+    """A certificate authority of its own, in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        init_authority(folder, utc_now())
+        self._folder = folder
+        self._authority = load_authority(folder)
+
+    @property
+    def ca(self) -> Path:
+        return self._folder / "root.pem"
+
+    def issue(
+        self,
+        holder: Identity,
+        usage: Usage = Usage.CLIENT,
+        lifetime: timedelta = timedelta(days=1),
+        hosts: tuple[str, ...] = HOSTS,
+    ) -> Pair:
+        serial = new_serial()
+        issued = self._authority.issue(Order(holder, usage, lifetime, hosts), serial, utc_now())
+        pair = Pair(self._folder / f"{serial:x}.pem", self._folder / f"{serial:x}.key", self.ca)
+        pair.cert.write_bytes(issued.chain_pem)
+        pair.key.write_bytes(issued.key_pem)
+        return pair
+
+
+def keyring(master: MasterKey | None = None) -> Keyring:
+    """One that stands in no ledger: it opens envelopes and hashes numbers."""
+    master = master or MasterKey(secrets.token_bytes(32))
+    return Keyring(master, [_new_sealing_key(master), _new_mac_key(master)])
+
+
+def known_client(fingerprint: str = "ab" * 32, **given: Any) -> KnownClient:
+    whole: dict[str, Any] = {"domain": DOMAIN, "name": NAME, "rate_per_second": 100, "burst": 1000}
+    return KnownClient(fingerprint=fingerprint, **(whole | given))
+
+
+def bundle(*clients: KnownClient, ring: Keyring | None = None, **given: Any) -> Bundle:
+    whole: dict[str, Any] = {
+        "sealing_key": (ring or keyring()).sealing_key(),
+        "domains": [KnownDomain(DOMAIN, None), KnownDomain("gatepost", None)],
+        "clients": list(clients),
+        "max_lifetime_seconds": MAX_LIFETIME_SECONDS,
+    }
+    return Bundle(**(whole | given))
+
+
+def envelope(
+    ring: Keyring,
+    content: bytes | None = None,
+    *,
+    number: str = NUMBER,
+    body: str = BODY,
+    **given: Any,
+) -> Envelope:
+    """Sealed to that keyring; whatever is given as a field stands as it is."""
+    message_id: UUID = given.get("message_id") or ids.new()
+    queued_at = id_ms(message_id)
+    whole: dict[str, Any] = {
+        "message_id": message_id,
+        "client_id": CLIENT_ID,
+        "domain": DOMAIN,
+        "queue": "message_queue",
+        "cert_fingerprint": "ab" * 32,
+        "queued_at": queued_at,
+        "expires_at": queued_at + MAX_LIFETIME_SECONDS * 1000,
+        "request_id": "request-1",
+        "traceparent": TRACEPARENT,
+    } | given
+    if "sealed" not in whole:
+        whole["sealed"] = Sealer().seal(
+            ring.sealing_key(),
+            message_id,
+            whole["client_id"],
+            whole["domain"],
+            encode_content(Content(number, body)) if content is None else content,
+        )
+    return Envelope(**whole)
+
+
+def changed(struct: Any, **given: Any) -> Any:
+    """The same, but for some fields."""
+    return msgspec.structs.replace(struct, **given)
