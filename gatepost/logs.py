@@ -73,8 +73,16 @@ class _Bridge(logging.Handler):
         if record.exc_info and record.exc_info[1]:
             fields |= failure(record.exc_info[1])
         else:
-            fields["message"] = record.getMessage()
+            fields["message"] = _message(record)
         self._log._write(level, "library.log", fields)
+
+
+def _message(record: logging.LogRecord) -> str:
+    """A record whose arguments do not fit must not become an error of the code that logs it."""
+    try:
+        return record.getMessage()
+    except (TypeError, ValueError, KeyError):
+        return str(record.msg)
 
 
 def failure(error: BaseException) -> dict[str, Any]:
