@@ -41,7 +41,8 @@ def unpack(packages: Sequence[str], folder: Path) -> None:
         if folder.exists():  # another command of ours has done it while we waited
             return
         apt = _prepare(work)
-        folder.parent.mkdir(parents=True, exist_ok=True)  # public: MariaDB may run as somebody else
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.parent.chmod(0o755)  # MariaDB may run as somebody else
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpacking-") as name:
             for package in _download(apt, packages, Path(name)):
                 run("unpacking", ["dpkg-deb", "-x", str(package), f"{name}/root"])

@@ -2,12 +2,12 @@
 
 import json
 import os
+import shutil
 import sys
 from typing import Any
 
 # Said already by the line's place, or of no use to somebody who watches.
 LEFT_OUT = {"ts", "level", "service", "event", "pid", "request_id", "traceparent", "trace_id"}
-FIELDS = 6
 VALUE_WIDTH = 40
 COLOURS = {"proxy": 36, "worker": 35, "main_server": 34, "dev": 32}
 LEVEL_COLOURS = {"warning": 33, "error": 31}
@@ -18,17 +18,25 @@ def colours_wanted() -> bool:
 
 
 def render(service: str, line: str, colour: bool) -> str:
-    """`10:07:51.123  proxy        message.accepted  message_id=… ms=1.2`"""
+    """`10:07:51.123  proxy        message.accepted  message_id=…  ms=1.2`, one line of screen."""
     try:
         record = json.loads(line)
-        clock = record["ts"][11:23]
-        event = str(record["event"])
+        clock, event = record["ts"][11:23], str(record["event"])
     except (ValueError, TypeError, KeyError):
         return f"{'':12}  {_paint(service, 12, COLOURS.get(service), colour)} {line.rstrip()}"
     fields = [_field(name, value) for name, value in record.items() if _is_shown(name, value)]
     name = _paint(service, 12, COLOURS.get(service), colour)
     what = _paint(event, 22, LEVEL_COLOURS.get(str(record.get("level"))), colour)
-    return f"{clock}  {name} {what} {'  '.join(fields[:FIELDS])}".rstrip()
+    return f"{clock}  {name} {what} {_as_many_as_fit(fields, len(event))}".rstrip()
+
+
+def _as_many_as_fit(fields: list[str], used: int) -> str:
+    room = shutil.get_terminal_size((160, 0)).columns - 28 - max(used, 22)
+    text = ""
+    for field in fields:
+        if len(text) + len(field) <= room:
+            text += field + "  "
+    return text
 
 
 def _is_shown(name: str, value: Any) -> bool:

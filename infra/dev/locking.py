@@ -35,7 +35,8 @@ def the_only_one(file: Path) -> Iterator[None]:
         if not _try(descriptor):
             other = os.read(descriptor, 20).decode()
             raise Failure(
-                f"It runs already (process {other}). See ./dev status; ./dev down stops it."
+                f"A stack runs here already (process {other}).\n"
+                "./dev status tells where it listens, ./dev down stops it."
             )
         os.ftruncate(descriptor, 0)
         os.write(descriptor, str(os.getpid()).encode())

@@ -39,19 +39,22 @@ class Stopped(BaseException):
 
 
 class Supervisor:
-    def __init__(self, place: Place, ports: Ports) -> None:
+    """`in_foreground`: at a terminal, where it shows what the services say."""
+
+    def __init__(self, place: Place, ports: Ports, *, in_foreground: bool) -> None:
         self._place = place
         self._ports = ports
+        self._in_foreground = in_foreground
         self._keeper = Keeper(say)
 
-    def run(self, show_logs: bool) -> None:
+    def run(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, _stop)
         with the_only_one(self._place.supervisor_lock):
             try:
                 self._place.status_file.unlink(missing_ok=True)
                 self._start()
-                self._keep(show_logs)
+                self._keep()
             except Stopped:
                 print(flush=True)
             finally:
@@ -74,7 +77,7 @@ class Supervisor:
         status = self._status(stores)
         milliseconds = send_first_message(status)
         print(f"  {'first message, over mTLS '.ljust(WIDTH, '.')} delivered in {milliseconds} ms")
-        print(welcome(status), flush=True)
+        print(welcome(status, "Ctrl-C" if self._in_foreground else "./dev down"), flush=True)
         self._publish(status)
 
     def _start_services(self) -> None:
@@ -86,9 +89,9 @@ class Supervisor:
             if child.name in ops:
                 wait_until_ready(child, ops[child.name])
 
-    def _keep(self, show_logs: bool) -> None:
+    def _keep(self) -> None:
         """Until we are stopped: starts again what has ended, shows what the services say."""
-        logs = {name: self._place.log(name) for name in SERVICES} if show_logs else {}
+        logs = {name: self._place.log(name) for name in SERVICES} if self._in_foreground else {}
         follower, colour = Follower(logs, from_end=True), colours_wanted()
         while True:
             if self._keeper.look_after():
@@ -171,17 +174,17 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--port-base", type=int, required=True)
     arguments = parser.parse_args()
-    supervise(Place(arguments.folder), Ports.at(arguments.port_base), show_logs=False)
+    supervise(Place(arguments.folder), Ports.at(arguments.port_base), in_foreground=False)
 
 
-def supervise(place: Place, ports: Ports, show_logs: bool) -> None:
+def supervise(place: Place, ports: Ports, *, in_foreground: bool) -> None:
     private_folder(place.run)
     private_folder(place.logs)
     for log in place.logs.glob("*.log"):
         if log.stat().st_size > LARGEST_LOG:
             log.rename(log.with_suffix(".log.old"))
     try:
-        Supervisor(place, ports).run(show_logs)
+        Supervisor(place, ports, in_foreground=in_foreground).run()
     except Failure as failure:
         give_up(failure)
 

@@ -1,6 +1,7 @@
 """What `./dev up` says when all is ready: where everything listens, and what to do next."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from infra.dev.first_message import BODY, NUMBER
@@ -16,34 +17,39 @@ Gatepost is running.
   CA            {ca}
   data, logs    {data}
 
-Send a message:
+Send a message with curl:
 
   {curl}
 
-Or, and see it delivered:  {gatepost} message send --help
-Next:  ./dev status   ./dev logs -f   ./dev down
+or with the client, until it is delivered:
+
+  echo '{message}' | {gatepost} message send --wait
+
+./dev status tells all of this again, ./dev logs -f shows what the services do, {stop} stops them.
 """
+MESSAGE = f'{{"sender_number": "{NUMBER}", "message_body": "{BODY}"}}'
+SAMPLE = (
+    MESSAGE[:-1]
+    + ', "metadata": {"client_id": "client_001", "timestamp": "2025-10-20T12:34:56.789Z"}}'
+)
 
 
-def welcome(status: dict[str, Any]) -> str:
+def welcome(status: dict[str, Any], stop: str) -> str:
     names = {name: _short(status[name]) for name in ("proxy", "main_server", "pki", "ca", "data")}
     pair = {name: _short(file) for name, file in status["client"].items()}
     gatepost = _short(str(VENV / "bin" / "gatepost"))
-    return TEXT.format(**names, **pair, curl=curl_line(status), gatepost=gatepost)
+    words = {"curl": curl_line(status), "gatepost": gatepost, "message": MESSAGE, "stop": stop}
+    return TEXT.format(**names, **pair, **words)
 
 
 def curl_line(status: dict[str, Any]) -> str:
     """A message sent by curl, to be pasted. It comes by standard input: arguments can be seen."""
-    message = (
-        f'{{"sender_number": "{NUMBER}", "message_body": "{BODY}",'
-        ' "metadata": {"client_id": "client_001", "timestamp": "2025-10-20T12:34:56.789Z"}}'
-    )
     cert, key, ca = (_short(f) for f in (*status["client"].values(), status["ca"]))
     options = f"--cacert {ca} --cert {cert} --key {key} -H 'Content-Type: application/json'"
-    return f"echo '{message}' | curl {options} -d @- {status['proxy']}/api/v1/messages"
+    return f"echo '{SAMPLE}' | curl {options} -d @- {status['proxy']}/api/v1/messages"
 
 
 def _short(name: str) -> str:
     """A file's name as one would type it in the checkout."""
     path = Path(name)
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else name
+    return quote(str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else name)

@@ -26,7 +26,7 @@ def main() -> None:
         stack = Stack(VAR, arguments.port_base, outlives=True)
         stack.start(echo=lambda text: print(text, end="", flush=True))
     else:
-        supervise(Place(VAR), Ports.at(arguments.port_base), show_logs=True)
+        supervise(Place(VAR), Ports.at(arguments.port_base), in_foreground=True)
 
 
 if __name__ == "__main__":

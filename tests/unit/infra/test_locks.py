@@ -1,0 +1,61 @@
+"""locks/ hold what pyproject.toml asks for, with hashes, and not where it comes from."""
+
+import re
+import tomllib
+from typing import Any
+
+import pytest
+from packaging.markers import Marker
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from infra.dev.paths import LOCKS, ROOT
+
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+BASE = PROJECT["project"]["dependencies"]
+GROUPS = PROJECT["dependency-groups"]
+SERVER = BASE + PROJECT["project"]["optional-dependencies"]["server"] + GROUPS["build"]
+ASKED = {
+    "boot": GROUPS["boot"],
+    "valkey": GROUPS["valkey"],
+    "base": BASE,
+    "server": SERVER,
+    "test": SERVER + GROUPS["test"],
+    "bench": SERVER + GROUPS["test"] + GROUPS["bench"],
+}
+ENTRY = re.compile(r"^(?P<name>[a-z0-9.-]+)==(?P<version>\S+)(?: ; (?P<marker>.+?))? \\$")
+HASH = re.compile(r"^    --hash=sha256:[0-9a-f]{64}(?: \\)?$")
+
+
+def pinned(name: str) -> dict[str, str]:
+    entries = map(ENTRY.match, (LOCKS / f"{name}.txt").read_text().splitlines())
+    return {entry["name"]: entry["version"] for entry in entries if entry}
+
+
+def test_there_is_a_lock_for_each_environment_and_no_other() -> None:
+    assert {file.stem for file in LOCKS.iterdir()} == set(ASKED)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_lock_fulfils_what_the_project_asks_for(name: str) -> None:
+    versions = pinned(name)
+    for requirement in map(Requirement, ASKED[name]):
+        version = versions.get(canonicalize_name(requirement.name))
+        assert version is not None, f"{requirement} is in no lock: run ./dev lock"
+        assert requirement.specifier.contains(version), f"{requirement}: run ./dev lock"
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_lock_has_packages_versions_and_hashes_only(name: str) -> None:
+    for line in (LOCKS / f"{name}.txt").read_text().splitlines():
+        entry = ENTRY.match(line)
+        assert entry or HASH.match(line), line
+        if entry and entry["marker"]:
+            Marker(entry["marker"])
+
+
+@pytest.mark.parametrize(
+    ("smaller", "larger"), [("base", "server"), ("server", "test"), ("test", "bench")]
+)
+def test_larger_environment_keeps_the_versions_of_the_smaller(smaller: str, larger: str) -> None:
+    assert pinned(smaller).items() <= pinned(larger).items()

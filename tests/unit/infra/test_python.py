@@ -1,0 +1,36 @@
+"""The user's pip configuration reaches uv; nothing else of it does."""
+
+from infra.dev.python import translate
+
+
+def test_each_setting_gets_the_name_that_uv_knows() -> None:
+    listing = "\n".join(
+        [
+            "global.index-url='https://packages.example/simple'",
+            "global.cert='/etc/ssl/ours.pem'",
+            "global.default-timeout='180'",
+            "global.disable-pip-version-check='1'",
+        ]
+    )
+    assert translate(listing) == {
+        "UV_DEFAULT_INDEX": "https://packages.example/simple",
+        "SSL_CERT_FILE": "/etc/ssl/ours.pem",
+        "UV_HTTP_TIMEOUT": "180",
+    }
+
+
+def test_several_values_are_separated_as_uv_wants_them() -> None:
+    listing = "global.extra-index-url='\\nfile:///a\\nfile:///b'\nglobal.find-links='/x /y'"
+    assert translate(listing) == {
+        "UV_INDEX": "file:///a file:///b",
+        "UV_FIND_LINKS": "/x,/y",
+    }
+
+
+def test_the_environment_wins_over_files_and_install_over_global() -> None:
+    listing = ":env:.cert='/env'\nglobal.cert='/global'\ninstall.proxy='b'\nglobal.proxy='a'"
+    assert translate(listing) == {"SSL_CERT_FILE": "/env", "ALL_PROXY": "b"}
+
+
+def test_settings_of_other_commands_are_left_alone() -> None:
+    assert translate("download.index-url='https://elsewhere.example'\n") == {}
