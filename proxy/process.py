@@ -29,7 +29,7 @@ async def main(settings: ProxySettings, child: Child) -> None:
         senders, watch = Senders(), RedisWatch()
         edge = Edge(
             senders=senders,
-            limits=Limits(settings.server.workers),
+            limits=Limits(settings.server.workers, settings.rate_limiting),
             rules=settings.validation,
             intake=Intake(Clock(), queues, watch),
             statuses=Statuses(main_server, queues),

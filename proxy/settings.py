@@ -24,6 +24,14 @@ class Validation(Block):
         return pattern
 
 
+class RateLimiting(Block):
+    """A ceiling for each client at this proxy, beside the rate that the ledger grants it."""
+
+    enabled: bool = True
+    max_requests: Annotated[int, Field(ge=1)] | None = None
+    window_seconds: Annotated[int, Field(ge=1, le=3600)] = 60
+
+
 class ProxySettings(ServiceSettings):
     server: Server = Server(port=8001)
     ops: Listen = Listen(port=9001)
@@ -31,3 +39,4 @@ class ProxySettings(ServiceSettings):
     main_server: MainServer
     redis: Redis = Redis()
     validation: Validation = Validation()
+    rate_limiting: RateLimiting = RateLimiting()
