@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from typer.core import TyperGroup
-from typer.main import get_command
+from typer.main import get_group
 
 from gatepost.cli.failure import Failure
 
@@ -45,7 +45,9 @@ class Commands(TyperGroup):
     def _add(self, entry: EntryPoint) -> None:
         """Whatever a module does when it is imported, it breaks its own command alone."""
         try:
-            command = get_command(entry.load())
+            added = entry.load()
+            added.rich_markup_mode = None
+            command = get_group(added)
         except Exception as error:
             words = f"`gatepost {entry.name}` can't be loaded here: {error}."
             hint = "It is for the machines of the gateway: pip install 'gatepost[server]'."

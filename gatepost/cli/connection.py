@@ -41,10 +41,6 @@ class Connection:
     key: str
     origin: Mapping[str, str]
 
-    @property
-    def development(self) -> bool:
-        return self.origin["url"].endswith("status.json")
-
 
 def find_connection(options: Options, environment: Mapping[str, str], folder: Path) -> Connection:
     file = configuration_file(environment)

@@ -84,11 +84,14 @@ def _report(failure: Failure, arguments: list[str]) -> int:
     if "--json" in arguments:
         typer.echo(json.dumps({"error": failure.document()}, ensure_ascii=False), err=True)
         return failure.exit_code
-    typer.echo(typer.style("gatepost: ", fg="red") + failure.message, err=True)
-    if failure.hint:
-        typer.echo(indent(failure.hint, "  "), err=True)
-    if request_id := failure.details.get("request_id"):
-        typer.echo(f"  Request {request_id}.", err=True)
+    details = failure.details
+    places = [f"{place['pointer']}: {place['detail']}" for place in details.get("errors", ())]
+    message = details["detail"] if places else failure.message
+    typer.echo(typer.style("gatepost: ", fg="red") + message, err=True)
+    request = f"Request {details['request_id']}." if details.get("request_id") else None
+    for line in (*places, failure.hint, request):
+        if line:
+            typer.echo(indent(line, "  "), err=True)
     return failure.exit_code
 
 

@@ -11,7 +11,14 @@ from pathlib import Path
 from gatepost.cli.connection import Connection, find_connection
 from gatepost.cli.failure import Failure
 from gatepost.cli.options import Options
-from gatepost.client import Client, GatepostError, OutcomeUnknown, Unavailable
+from gatepost.client import (
+    Client,
+    GatepostError,
+    NotFound,
+    OutcomeUnknown,
+    Unavailable,
+    UnexpectedAnswer,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,7 @@ def _failure(error: GatepostError, connection: Connection) -> Failure:
         _hint(error, connection),
         type=error.type,
         title=error.title,
+        detail=error.detail if error.problem else None,
         status=error.problem.status if error.problem else None,
         errors=[{"pointer": e.pointer, "detail": e.detail} for e in error.errors],
         retry_after=getattr(error, "retry_after", None),
@@ -68,10 +76,11 @@ def _failure(error: GatepostError, connection: Connection) -> Failure:
 def _hint(error: GatepostError, connection: Connection) -> str | None:
     if isinstance(error, OutcomeUnknown) and error.idempotency_key:
         return f"Its idempotency key is {error.idempotency_key}."
-    if isinstance(error, Unavailable) and error.problem is None:
-        if connection.development:
-            return f"Is the gateway at {connection.url} running? `./dev up` starts it."
+    silent = isinstance(error, Unavailable) and error.problem is None
+    if silent or isinstance(error, UnexpectedAnswer):
         return f"The address is {connection.url}, from {connection.origin['url']}."
+    if isinstance(error, NotFound):
+        return "No message of this client has that id."
     if error.kind == "certificate":
         return (
             f"In use: {connection.url} with --ca {connection.ca} --cert {connection.cert} "

@@ -33,6 +33,11 @@ _ALERTS = {
 _UNTRUSTED = "The gateway's certificate is not to be trusted: {reason}. {advice}"
 _OTHER_CA = ("issuer", "self-signed", "self signed", "signature")
 _ASK = "Ask its administrator; don't send anything before that is clear."
+_SLOW = "The gateway did not answer in time."
+_ENDED = (
+    "The connection ended without an answer. If it does so each time, the gateway may refuse your "
+    "certificate."
+)
 _NEVER_CONNECTED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
@@ -69,14 +74,9 @@ def _lost(call: Call, failure: Exception) -> GatepostError:
     if isinstance(failure, _NEVER_CONNECTED):
         words = f"The gateway can't be reached: {_reason(failure)}."
         return Unavailable(words, request_id=call.request_id)
-    slow = isinstance(failure, httpx.TimeoutException)
-    words = "The gateway did not answer in time." if slow else "The connection was lost."
+    words = _SLOW if isinstance(failure, httpx.TimeoutException) else _ENDED
     if call.repeatable:
         return Unavailable(words, request_id=call.request_id)
-    if not slow:
-        words += (
-            " If that happens each time, the gateway may refuse your certificate: ask `whoami`."
-        )
     return OutcomeUnknown(f"{words} {OutcomeUnknown.advice}", request_id=call.request_id)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from gatepost.client import errors
-from gatepost.client.calls import Call
+from gatepost.client.calls import MESSAGES, WHOAMI, Call
 from gatepost.errors import FieldError
 
 OUTCOME_UNKNOWN = "urn:gatepost:problem:outcome-unknown"
@@ -27,13 +27,9 @@ _BY_STATUS: dict[int, type[errors.GatepostError]] = {
 def refusal(call: Call, response: httpx.Response, now: datetime) -> errors.GatepostError:
     """The error that an answer which is no success stands for."""
     problem = _problem(response)
-    request_id = _printable(response.headers.get("X-Request-Id")) or call.request_id
-    if problem is None and response.status_code < 500 and response.status_code != 429:
-        return errors.UnexpectedAnswer(NOT_GATEPOST, request_id=request_id)
-    message = _words(response.status_code, problem)
     cls = _class_of(call, response.status_code, problem)
-    if cls is errors.OutcomeUnknown and (problem is None or problem.type != OUTCOME_UNKNOWN):
-        message = f"{message} {errors.OutcomeUnknown.advice}"
+    message = _words(cls, response.status_code, problem)
+    request_id = _printable(response.headers.get("X-Request-Id")) or call.request_id
     if issubclass(cls, errors.RetryableError):
         wait = retry_after(response.headers.get("Retry-After"), now)
         return cls(message, problem=problem, request_id=request_id, retry_after=wait)
@@ -45,6 +41,10 @@ def _class_of(
 ) -> type[errors.GatepostError]:
     if problem is not None and problem.type == OUTCOME_UNKNOWN:
         return errors.OutcomeUnknown
+    if problem is None and status < 500 and status != 429:
+        return errors.UnexpectedAnswer
+    if status == 404 and call.path in (MESSAGES, WHOAMI):
+        return errors.UnexpectedAnswer
     if status in _BY_STATUS:
         return _BY_STATUS[status]
     if status < 500:
@@ -53,11 +53,16 @@ def _class_of(
     return errors.Unavailable if call.repeatable else errors.OutcomeUnknown
 
 
-def _words(status: int, problem: errors.Problem | None) -> str:
-    if problem is None:
-        return f"The answer was {status}, without an explanation."
-    places = "; ".join(f"{e.pointer or '/'}: {e.detail}" for e in problem.errors)
-    words = problem.detail or problem.title or f"The answer was {status}."
+def _words(cls: type[errors.GatepostError], status: int, problem: errors.Problem | None) -> str:
+    if cls is errors.UnexpectedAnswer:
+        return NOT_GATEPOST
+    words = f"The answer was {status}, without an explanation."
+    places = ""
+    if problem is not None:
+        words = problem.detail or problem.title or words
+        places = "; ".join(f"{e.pointer or '/'}: {e.detail}" for e in problem.errors)
+    if cls is errors.OutcomeUnknown and (problem is None or problem.type != OUTCOME_UNKNOWN):
+        words = f"{words} {errors.OutcomeUnknown.advice}"
     return f"{words} ({places})" if places else words
 
 

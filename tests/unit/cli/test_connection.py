@@ -80,7 +80,6 @@ def test_a_checkout_is_found_from_below_and_its_paths_are_meant_from_its_root(
     assert connection.url == "https://dev"
     assert connection.ca == str(tmp_path / "var/pki/ca.pem")
     assert connection.key == "/abs/client_001.key"
-    assert connection.development
 
 
 def test_a_checkout_of_another_user_is_not_used(

@@ -198,7 +198,7 @@ def test_wrong_usage(gatepost: Command, gateway: Gateway, arguments: tuple[str, 
         (told_problem(422, "invalid"), 3, "refused"),
         (told_problem(413, "too-large"), 3, "refused"),
         (told_problem(403, "unknown-certificate"), 8, "forbidden"),
-        (told_problem(404, "not-found"), 4, "not-found"),
+        (told_problem(404, "not-found"), 1, "unexpected-answer"),
         (told_problem(429, "rate-limited", retry_after=60), 5, "rate-limited"),
         (told_problem(503, "unavailable", retry_after=60), 5, "unavailable"),
         (told_problem(503, "outcome-unknown"), 7, "outcome-unknown"),
@@ -226,6 +226,18 @@ def test_a_problem_is_passed_on_to_scripts_whole(gatepost: Command, gateway: Gat
     assert error["status"] == 422
     assert error["errors"] == errors
     assert error["request_id"] == gateway.asked[0].headers["X-Request-Id"]
+
+
+def test_what_is_wrong_with_a_message_is_listed(gatepost: Command, gateway: Gateway) -> None:
+    places = {"/sender_number": "must be E.164", "/message_body": "must not be blank"}
+    errors = [{"pointer": place, "detail": words} for place, words in places.items()]
+    gateway.script(told_problem(422, "invalid", "Some words.", errors=errors))
+    lines = gatepost("message", "send", stdin=as_json()).err.splitlines()
+    assert lines[:3] == [
+        "gatepost: Some words.",
+        "  /sender_number: must be E.164",
+        "  /message_body: must not be blank",
+    ]
 
 
 def test_an_unknown_outcome_names_the_key_to_repeat_it_with(
@@ -273,7 +285,7 @@ def test_show_what_is_not_there(gatepost: Command, gateway: Gateway) -> None:
     gateway.script(told_problem(404, "not-found", "There is nothing here."))
     ran = gatepost("message", "show", MESSAGE_ID)
     assert (ran.code, ran.out) == (4, "")
-    assert "There is nothing here." in ran.err
+    assert "No message of this client has that id." in ran.err
 
 
 def test_watch_tells_each_change(gatepost: Command, gateway: Gateway) -> None:

@@ -126,7 +126,6 @@ def test_a_question_that_broke_off_is_asked_again(
     [
         (400, "malformed", Refused),
         (403, "unknown-certificate", Forbidden),
-        (404, "not-found", NotFound),
         (413, "too-large", Refused),
         (422, "invalid", Refused),
         (429, "rate-limited", RateLimited),
@@ -201,6 +200,19 @@ def test_watching_tells_each_change_once_until_the_end(either: Either, gateway: 
         ("queued", 1),
         ("delivered", 2),
     ]
+
+
+def test_a_message_that_is_not_there(either: Either, gateway: Gateway) -> None:
+    gateway.script(told_problem(404, "not-found"))
+    with pytest.raises(NotFound):
+        either(lambda c: c.status(MESSAGE_ID))
+
+
+def test_a_gateway_without_the_paths_of_a_proxy_is_none(either: Either, gateway: Gateway) -> None:
+    gateway.script(told_problem(404, "not-found"))
+    for use in (send, lambda c: c.whoami()):
+        with pytest.raises(UnexpectedAnswer, match="lead to its proxy"):
+            either(use)
 
 
 def test_waiting_gives_the_end(either: Either, gateway: Gateway) -> None:
