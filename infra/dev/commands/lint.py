@@ -6,7 +6,7 @@ from infra.dev.paths import ROOT, VENV
 from infra.dev.steps import Failure, run, step
 
 CHECKS = {
-    "ruff check": ["ruff", "check", "--quiet"],
+    "ruff check": ["ruff", "check", "--quiet", "--output-format=concise"],
     "ruff format": ["ruff", "format", "--check", "--quiet"],
     "mypy, strict": ["mypy", "--no-error-summary"],
     "import-linter": ["lint-imports"],
