@@ -66,11 +66,11 @@ class Installer:
 
 def installer() -> Installer:
     """uv, out of an environment of its own; pip if uv can't be had."""
+    install = [*_pip(VENV), "install", "--quiet"]
     try:
         boot_environment()
     except Failure as failure:
-        print(f"  uv can't be had ({str(failure).splitlines()[-1]}): pip does it, slower")
-        install = [*_pip(VENV), "install", "--quiet"]
+        print(f"{failure}\nSo pip does what uv would do, only slower.")
         return Installer("pip", _pip_environment(), [*install, "--require-hashes", "-r"], install)
     uv = [str(BOOT / "bin" / "uv"), "pip"]
     options = ["--quiet", "--python", str(VENV / "bin" / "python")]
@@ -153,7 +153,8 @@ def _pip_wheel() -> Path:
                 "them with. Install your distribution's packages of pip and venv for Python 3."
             )
         try:
-            apt.unpack(["python3-pip-whl"], unpacked)
+            with step("pip, which this Python lacks"):
+                apt.unpack(["python3-pip-whl"], unpacked)
         except Failure as failure:
             raise Failure(f"{failure}\nInstall it: apt-get install python3-venv") from None
     return _wheels(*folders, unpacked / WHEELS.relative_to("/"))[0]
