@@ -10,10 +10,11 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import urlsplit
 
 import yaml
 from dotenv import dotenv_values
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from gatepost.errors import ConfigurationError
 from gatepost.tls import TlsFiles
@@ -40,6 +41,21 @@ Port = Annotated[int, Field(ge=1, le=65535)]
 
 class Block(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+def _is_redis_url(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("redis", "rediss") and parts.port != 0
+    except ValueError:
+        return False
+
+
+def refuse_both(block: Block, whole: str, *parts: str) -> None:
+    """What is given whole would silently win over a part that is given beside it."""
+    beside = sorted(block.model_fields_set & set(parts))
+    if whole in block.model_fields_set and beside:
+        raise ValueError(f"give {whole} or {', '.join(beside)}, not both")
 
 
 class Listen(Block):
@@ -70,7 +86,7 @@ class Tls(Block):
 class MainServer(Block):
     """How to call the main server, and the certificate to do it with."""
 
-    url: Annotated[str, Field(pattern=r"^https://[^/]+$")]
+    url: Annotated[str, Field(pattern=r"^https://[^/\s]+$")]
     timeout: Annotated[float, Field(gt=0, le=25)] = 10.0
     cert_file: Path
     key_file: Path
@@ -87,6 +103,13 @@ class Redis(Block):
     host: str = "127.0.0.1"
     port: Port = 6379
     queue_name: Annotated[str, Field(pattern=r"^[a-z0-9_.:-]{1,64}$")] = "message_queue"
+
+    @model_validator(mode="after")
+    def _readable(self) -> "Redis":
+        refuse_both(self, "url", "host", "port")
+        if not _is_redis_url(self.address()):
+            raise ValueError("url must be redis://… or rediss://…, with a port that is a number")
+        return self
 
     def address(self) -> str:
         return self.url.get_secret_value() or f"redis://{self.host}:{self.port}/0"

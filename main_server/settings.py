@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, SecretStr, model_validator
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from gatepost.settings import Block, Listen, Port, Server, ServiceSettings, Tls
+from gatepost.settings import Block, Listen, Port, Server, ServiceSettings, Tls, refuse_both
 
 
 class Database(Block):
@@ -24,6 +24,7 @@ class Database(Block):
 
     @model_validator(mode="after")
     def _readable(self) -> "Database":
+        refuse_both(self, "url", "host", "port", "name", "user", "password")
         try:
             url = self.address()
         except ArgumentError:
