@@ -104,7 +104,7 @@ def _unpacked(name: str, least: tuple[int, int], package: str, folder: Path) -> 
     if not folder.exists():
         if not apt.available():
             return None
-        with step(f"{package}, unpacked below {folder.parent.name}/"):
+        with step(f"unpacking {package}"):
             apt.unpack([package], folder)
     programs = [folder / "usr" / place / name for place in ("sbin", "bin")]
     libraries = [*folder.glob("usr/lib/*-linux-*"), *folder.glob("lib/*-linux-*")]
