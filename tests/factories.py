@@ -10,6 +10,7 @@ from uuid import UUID
 
 import msgspec
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from gatepost.bundle import Bundle, KnownClient, KnownDomain
@@ -29,7 +30,8 @@ from main_server.ca.authority import (
     utc_now,
 )
 from main_server.keys.master import MasterKey
-from main_server.keys.service import Keyring, _new_mac_key, _new_sealing_key
+from main_server.keys.repository import WrappedServiceKey
+from main_server.keys.service import Keyring, _purpose
 
 DOMAIN, NAME = "example.com", "client_001"
 CLIENT_ID = f"{DOMAIN}:{NAME}"
@@ -37,6 +39,7 @@ NUMBER, BODY = "+1234567890", "This is the message content"
 TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 HOSTS = ("localhost", "127.0.0.1")
 MAX_LIFETIME_SECONDS = 96 * 3600
+PURPOSES = ("sealing", "number_mac", "edge_mac")
 
 ids = MessageIds(Clock())
 
@@ -96,7 +99,14 @@ class Pki:
 def keyring(master: MasterKey | None = None) -> Keyring:
     """One that stands in no ledger: it opens envelopes and hashes numbers."""
     master = master or MasterKey(secrets.token_bytes(32))
-    return Keyring(master, [_new_sealing_key(master), _new_mac_key(master)])
+    return Keyring(master, [_service_key(master, name) for name in PURPOSES])
+
+
+def _service_key(master: MasterKey, purpose: str) -> WrappedServiceKey:
+    kid, private = secrets.token_bytes(8), X25519PrivateKey.generate()
+    public = private.public_key().public_bytes_raw() if purpose == "sealing" else None
+    wrapped = master.wrap(private.private_bytes_raw(), _purpose(purpose, kid))
+    return WrappedServiceKey(kid, purpose, wrapped, public)
 
 
 def known_client(fingerprint: str = "ab" * 32, **given: Any) -> KnownClient:
