@@ -24,14 +24,17 @@ class KnownClient(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KnownDomain(msgspec.Struct, frozen=True):
-    """A domain, and the queue in which its messages wait; None means the default one."""
+    """A domain, the queue in which its messages wait (None: the default one), and how many may."""
 
     name: str
     queue: str | None
+    max_undelivered: int
 
 
 class Bundle(msgspec.Struct, frozen=True, kw_only=True):
     sealing_key: SealingKey
+    mac_key: bytes
+    """Names Idempotency-Keys and payloads without showing them. It opens nothing."""
     domains: list[KnownDomain]
     clients: list[KnownClient]
     max_lifetime_seconds: int

@@ -33,6 +33,10 @@ class Invalid(GatepostError):
     """The document is well-formed, but a value in it is not allowed."""
 
 
+class KeyReused(GatepostError):
+    """This Idempotency-Key was used before, for another message. Use a new one for this."""
+
+
 class BadIdentity(GatepostError):
     """The certificate does not carry a Gatepost identity."""
 
@@ -77,8 +81,16 @@ class RetryableError(GatepostError):
         self.retry_after = retry_after
 
 
+class StillUnderWay(RetryableError):
+    """Another post with this Idempotency-Key is under way: repeat this one in a moment."""
+
+
 class RateLimited(RetryableError):
     """Too many requests for this client: wait as Retry-After says."""
+
+
+class Backlogged(RetryableError):
+    """Too many messages of this domain wait to be delivered. Send again as Retry-After says."""
 
 
 class Unavailable(RetryableError):

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, SecretStr, model_validator
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from gatepost.settings import Block, Listen, Port, Server, ServiceSettings, Tls, refuse_both
+from gatepost.settings import Block, Listen, Port, Redis, Server, ServiceSettings, Tls, refuse_both
 
 
 class Database(Block):
@@ -71,5 +71,6 @@ class MainServerSettings(ServiceSettings):
     ops: Listen = Listen(port=9000)
     tls: Tls
     database: Database = Database()
+    redis: Redis = Redis()
     keys: Keys
     ca: Authority

@@ -109,6 +109,7 @@ domains = Table(
     metadata,
     Column("domain", _name(128), primary_key=True),
     Column("queue", _name(160)),
+    Column("max_undelivered", Integer, nullable=False),
     Column("created_at", _time(), nullable=False),
     **_OPTIONS,
 )
@@ -161,7 +162,7 @@ service_keys = Table(
     "service_keys",
     metadata,
     Column("kid", BINARY(8), primary_key=True),
-    Column("purpose", Enum("sealing", "number_mac"), nullable=False),
+    Column("purpose", Enum("sealing", "number_mac", "edge_mac"), nullable=False),
     Column("master_kid", BINARY(8), nullable=False),
     Column("wrapped", VARBINARY(128), nullable=False),
     Column("public", VARBINARY(64)),

@@ -37,7 +37,11 @@ class Submission:
 
 def admit(body: bytes, sender: Identity, rules: Validation) -> Submission:
     """Raises Malformed, Invalid (with every mistake found) or IdentityMismatch."""
-    document = parse(body)
+    return admit_document(parse(body), sender, rules)
+
+
+def admit_document(document: Any, sender: Identity, rules: Validation) -> Submission:
+    """The same, of a document that has been read already: an item of a batch."""
     if not isinstance(document, dict):
         raise Invalid(errors=[FieldError("", "must be an object")])
     mistakes: list[FieldError] = []

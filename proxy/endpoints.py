@@ -1,10 +1,9 @@
-"""What partners call: POST /api/v1/messages, its status, and who they are.
+"""What partners call: post a message or a batch, ask for a message's status, ask who they are.
 
-The POST is a plain ASGI function beside FastAPI: it is the hot path, and the framework's own
+The posts are plain ASGI functions beside FastAPI: they are the hot path, and the framework's own
 handling of a body costs more than all of ours together.
 """
 
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -13,46 +12,40 @@ from fastapi import FastAPI, Request
 
 from gatepost.bundle import KnownClient
 from gatepost.clock import iso
-from gatepost.errors import MethodNotAllowed, NotFound, UnsupportedMediaType
+from gatepost.errors import MethodNotAllowed, NotFound
 from gatepost.identity import Identity, Role
 from gatepost.service.api import allow, create_api
-from gatepost.service.asgi import Receive, Scope, Send, header, read_body, respond, too_large
+from gatepost.service.asgi import Receive, Scope, Send, read_body, respond
 from gatepost.service.http import CERTIFICATE
 from gatepost.service.requests import context_of
 from proxy.admission import admit
-from proxy.intake import Accepted, Intake, Trace
-from proxy.limits import Limits
-from proxy.senders import Senders
-from proxy.settings import Validation
-from proxy.statuses import Statuses
+from proxy.batch import accept_batch
+from proxy.edge import Edge, sender_of
+from proxy.headers import check_body_headers, idempotency_key
+from proxy.intake import Trace
+from proxy.limits import rate_headers
 
 MESSAGES = "/api/v1/messages"
+BATCH = "/api/v1/messages/batch"
 MAX_BODY_BYTES = 16 * 1024
 
 _encode = msgspec.json.Encoder().encode
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """What the endpoints of one process work with."""
-
-    senders: Senders
-    limits: Limits
-    rules: Validation
-    intake: Intake
-    statuses: Statuses
+_POSTS = {MESSAGES, BATCH}
 
 
 def create_app(edge: Edge) -> Any:
     api = _create_reading_api(edge)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"] != MESSAGES:
+        path = scope["path"]
+        if path not in _POSTS:
             await api(scope, receive, send)
-        elif scope["method"] == "POST":
-            await accept_message(edge, scope, receive, send)
-        else:
+            return
+        context_of(scope).route = path
+        if scope["method"] != "POST":
             raise MethodNotAllowed("POST")
+        post = accept_message if path == MESSAGES else accept_batch
+        await post(edge, scope, receive, send)
 
     return app
 
@@ -60,45 +53,33 @@ def create_app(edge: Edge) -> Any:
 async def accept_message(edge: Edge, scope: Scope, receive: Receive, send: Send) -> None:
     """One message: who sends it, whether it may, what it is; then seal, commit, answer."""
     context = context_of(scope)
-    context.route = MESSAGES
-    client = edge.senders.identify(scope[CERTIFICATE])
-    context.fields["client_id"] = client.identity.client_id
-    edge.senders.check_host(header(scope, b"host"), client)
-    edge.limits.take(client)
-    _check_headers(scope)
+    client = sender_of(edge, scope)
+    edge.depths.check(edge.senders.domain_of(client))
+    left = await edge.limits.take(client)
+    check_body_headers(scope, MAX_BODY_BYTES, b"application/json")
+    key = idempotency_key(scope)
     body = await read_body(receive, MAX_BODY_BYTES)
     submission = admit(body, client.identity, edge.rules)
 
     trace = Trace(context.request_id, context.traceparent)
-    envelope = edge.intake.envelop(submission, client, edge.senders, trace)
-    context.fields["message_id"] = str(envelope.message_id)
-    await edge.intake.commit(envelope)
+    accepted, replayed = await edge.intake.accept(submission, client, key, trace)
 
     context.event = "message.accepted"
-    accepted = Accepted(envelope.message_id, "queued", iso(envelope.queued_at), "queue")
-    location = f"{MESSAGES}/{envelope.message_id}".encode()
-    await respond(send, 202, _encode(accepted), headers=[(b"location", location)])
-
-
-def _check_headers(scope: Scope) -> None:
-    media_type, _, parameters = (header(scope, b"content-type") or b"").lower().partition(b";")
-    charset = parameters.replace(b" ", b"").replace(b'"', b"")
-    if media_type.strip() != b"application/json" or charset not in (b"", b"charset=utf-8"):
-        raise UnsupportedMediaType()
-    if (header(scope, b"content-encoding") or b"identity").lower() != b"identity":
-        raise UnsupportedMediaType()
-    length = header(scope, b"content-length") or b"0"
-    if length.isdigit() and int(length[:20]) > 64 * MAX_BODY_BYTES:
-        raise too_large(MAX_BODY_BYTES)
+    context.fields["message_id"] = str(accepted.message_id)
+    context.fields["durability"] = accepted.durability
+    headers = [(b"location", f"{MESSAGES}/{accepted.message_id}".encode())]
+    headers += rate_headers(edge.limits.granted(client), left)
+    if replayed:
+        headers.append((b"idempotency-replayed", b"true"))
+        context.fields["replayed"] = True
+    await respond(send, 202, _encode(accepted), headers=headers)
 
 
 def _create_reading_api(edge: Edge) -> FastAPI:
     api = create_api("Gatepost proxy")
 
     def client_of(request: Request) -> KnownClient:
-        client = edge.senders.identify(request.scope[CERTIFICATE])
-        edge.senders.check_host(header(request.scope, b"host"), client)
-        return client
+        return sender_of(edge, request.scope)
 
     def identify(request: Request) -> Identity:
         return client_of(request).identity
@@ -115,8 +96,8 @@ def _create_reading_api(edge: Edge) -> FastAPI:
             raise NotFound() from None
         if str(wanted) != message_id:
             raise NotFound()
-        queue = edge.senders.queue_of(client_of(request))
-        return await edge.statuses.show(wanted, identity, queue)
+        domain = edge.senders.domain_of(client_of(request))
+        return await edge.statuses.show(wanted, identity, domain.queue)
 
     @api.get("/api/v1/whoami")
     async def whoami(request: Request, identity: Identity = caller) -> dict[str, Any]:

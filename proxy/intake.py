@@ -1,7 +1,7 @@
-"""Intake: from an admitted submission to a 202. The id, the seal, the commit, in this order.
+"""Intake: from an admitted submission to what its sender is told. The id, the seal, the commit.
 
-I1: the answer is sent only after the queue has committed the envelope.
-I7: the envelope is sealed to the main server before it leaves this function's memory.
+I1: a sender is answered only after a store has committed the message.
+I7: a message is sealed to the main server before it leaves this process's memory.
 """
 
 from dataclasses import dataclass
@@ -10,22 +10,15 @@ from uuid import UUID
 import msgspec
 
 from gatepost.bundle import KnownClient
-from gatepost.clock import Clock
+from gatepost.clock import Clock, iso
 from gatepost.content import Content, encode_content
-from gatepost.envelope import Envelope, encode
-from gatepost.errors import OutcomeUnknown, Unavailable
+from gatepost.envelope import Envelope
 from gatepost.ids import MessageIds, id_ms
-from gatepost.queue import (
-    Entry,
-    QueueError,
-    QueueFull,
-    QueueLoading,
-    QueueReadOnly,
-    Queues,
-)
+from gatepost.queue import Queues
 from gatepost.sealing import Sealer
-from gatepost.service.redis import RedisWatch
 from proxy.admission import Submission
+from proxy.commit import Commit
+from proxy.keyed import Committed, Key, KeyedCommit, make_key
 from proxy.senders import Senders
 
 
@@ -47,17 +40,48 @@ class Accepted(msgspec.Struct, frozen=True):
 
 
 class Intake:
-    def __init__(self, clock: Clock, queues: Queues, watch: RedisWatch) -> None:
+    def __init__(
+        self, clock: Clock, senders: Senders, queues: Queues, commit: Commit, keyed: KeyedCommit
+    ) -> None:
         self._ids = MessageIds(clock)
         self._sealer = Sealer()
+        self._senders = senders
         self._queues = queues
-        self._watch = watch
+        self._commit = commit
+        self._keyed = keyed
 
-    def envelop(
-        self, submission: Submission, client: KnownClient, senders: Senders, trace: Trace
-    ) -> Envelope:
-        bundle = senders.bundle
+    async def accept(
+        self, submission: Submission, client: KnownClient, key: str | None, trace: Trace
+    ) -> tuple[Accepted, bool]:
+        """What to answer, and whether it is the answer to an earlier post of the same key.
+
+        Raises if the message isn't safe, or if that can't be known.
+        """
         message_id = self._ids.new()
+        if key is None:
+            envelope = self._envelop(message_id, submission, client, trace)
+            committed = Committed(message_id, await self._commit.side_by_side(envelope))
+        else:
+            client_id = client.identity.client_id
+            named = make_key(self._senders.bundle.mac_key, client_id, key, submission)
+            committed = await self._keyed.commit(
+                named,
+                message_id,
+                lambda decided: self._envelop(decided, submission, client, trace, named),
+            )
+        queued_at = iso(id_ms(committed.message_id))
+        accepted = Accepted(committed.message_id, "queued", queued_at, committed.durability)
+        return accepted, committed.replayed
+
+    def _envelop(
+        self,
+        message_id: UUID,
+        submission: Submission,
+        client: KnownClient,
+        trace: Trace,
+        key: Key | None = None,
+    ) -> Envelope:
+        bundle = self._senders.bundle
         queued_at = id_ms(message_id)
         content = encode_content(Content(submission.sender_number, submission.message_body))
         client_id = client.identity.client_id
@@ -65,7 +89,7 @@ class Intake:
             message_id=message_id,
             client_id=client_id,
             domain=client.domain,
-            queue=self._queues.full_name(senders.queue_of(client)),
+            queue=self._queues.full_name(self._senders.domain_of(client).queue),
             cert_fingerprint=client.fingerprint,
             queued_at=queued_at,
             expires_at=queued_at + bundle.max_lifetime_seconds * 1000,
@@ -75,18 +99,6 @@ class Intake:
             request_id=trace.request_id,
             traceparent=trace.traceparent,
             client_timestamp=submission.client_timestamp,
+            key_mac=key.mac if key else None,
+            payload_mac=key.payload_mac if key else None,
         )
-
-    async def commit(self, envelope: Envelope) -> None:
-        """Returns once the message is safe; raises if it is not, or if that can't be known."""
-        entry = Entry(
-            id=envelope.message_id.bytes, payload=encode(envelope), expires_at=envelope.expires_at
-        )
-        if self._watch.problem:
-            raise Unavailable()
-        try:
-            await self._queues.named(envelope.queue).enqueue([entry])
-        except (QueueFull, QueueLoading, QueueReadOnly):
-            raise Unavailable() from None
-        except QueueError:
-            raise OutcomeUnknown() from None

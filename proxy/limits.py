@@ -1,51 +1,128 @@
-"""How fast a client may send: a token bucket for each client, in this process.
+"""How fast a client may send: one token bucket for each client, shared by all proxy processes.
 
-Each of the proxy's processes grants its share of the client's rate.
+The bucket is in Redis; a process draws tokens from it ahead of the messages that use them, so that
+most messages cost no call. Without Redis each process grants its share of the rate by itself.
 """
 
+import asyncio
 import math
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from redis.asyncio import Redis
 
 from gatepost.bundle import KnownClient
 from gatepost.errors import RateLimited
+from gatepost.queue import QueueError, typed_errors
 from proxy.settings import RateLimiting
 
-_NEVER_SECONDS = 3600
+AHEAD_SECONDS = 0.05
+"""How many seconds' worth of tokens are drawn at once; what may be parked in a process."""
+
+NEVER_SECONDS = 3600
 """When to ask again where the rate is nothing."""
+
+NOTHING = "This client may not send at all just now."
+
+_SCRIPT = Path(__file__).parent / "lua" / "draw.lua"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Tokens a second, and how many can be saved up."""
+
+    rate: float
+    burst: float
+
+
+@dataclass(slots=True)
+class Bucket:
+    """What this process holds of a client's tokens."""
+
+    tokens: float = 0.0
+    left: int = 0
+    """In the shared bucket, as it was last seen."""
+    at: float = 0.0
+    drawing: "asyncio.Task[float] | None" = None
 
 
 class Limits:
-    def __init__(self, processes: int, rules: RateLimiting) -> None:
-        self._share = 1 / processes
+    def __init__(
+        self,
+        redis: Redis,
+        processes: int,
+        rules: RateLimiting,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._rules = rules
-        self._buckets: dict[str, tuple[float, float]] = {}
+        self._draw = redis.register_script(_SCRIPT.read_text())
+        self._share = 1 / processes
+        self._clock = clock
+        self._buckets: dict[str, Bucket] = {}
 
-    def take(self, client: KnownClient, now: float | None = None) -> None:
-        """Takes one token, or raises RateLimited with the time until there is one."""
+    async def take(self, client: KnownClient) -> int:
+        """Takes one token and says about how many are left; raises RateLimited."""
+        granted = self.granted(client)
         if not self._rules.enabled:
-            return
-        now = time.monotonic() if now is None else now
-        granted, saved = self._granted(client)
-        rate, burst = granted * self._share, max(1.0, saved * self._share)
-        key = client.identity.client_id
-        tokens, since = self._buckets.get(key, (burst, now))
-        tokens = min(burst, tokens + (now - since) * rate)
-        if tokens < 1:
-            self._buckets[key] = (tokens, now)
-            raise RateLimited(
-                f"This client may send {granted:g} messages a second.",
-                retry_after=_wait_seconds(1 - tokens, rate),
-            )
-        self._buckets[key] = (tokens - 1, now)
+            return int(granted.burst)
+        if not granted.rate:
+            raise RateLimited(NOTHING, retry_after=NEVER_SECONDS)
+        bucket = self._buckets.setdefault(client.identity.client_id, Bucket())
+        while bucket.tokens < 1:
+            if bucket.drawing is None:
+                bucket.drawing = asyncio.create_task(
+                    self._refill(client.identity.client_id, granted, bucket)
+                )
+            wait_ms = await asyncio.shield(bucket.drawing)
+            if wait_ms:
+                raise RateLimited(
+                    f"This client may send {granted.rate:g} messages a second.",
+                    retry_after=max(1, math.ceil(wait_ms / 1000)),
+                )
+        bucket.tokens -= 1
+        return bucket.left + int(bucket.tokens)
 
-    def _granted(self, client: KnownClient) -> tuple[float, float]:
-        """Tokens a second, and tokens that can be saved up."""
+    def granted(self, client: KnownClient) -> Grant:
+        """What the ledger grants, under this proxy's own ceiling."""
         rate, burst = float(client.rate_per_second), float(client.burst)
         if self._rules.max_requests is not None:
             rate = min(rate, self._rules.max_requests / self._rules.window_seconds)
             burst = min(burst, self._rules.max_requests)
-        return rate, burst
+        return Grant(rate, max(1.0, burst))
+
+    async def _refill(self, client_id: str, granted: Grant, bucket: Bucket) -> float:
+        """Draws tokens; 0, or the milliseconds until there will be one."""
+        wanted = max(1, int(granted.rate * AHEAD_SECONDS))
+        key = b"gatepost:rate:" + client_id.encode()
+        try:
+            with typed_errors():
+                drawn, bucket.left, wait_ms = await self._draw(
+                    keys=[key], args=[granted.rate, granted.burst, wanted]
+                )
+        except QueueError:
+            drawn, wait_ms = self._own_share(granted, bucket)
+        finally:
+            bucket.drawing = None
+        bucket.tokens += drawn
+        bucket.at = self._clock()
+        return float(wait_ms)
+
+    def _own_share(self, granted: Grant, bucket: Bucket) -> tuple[float, float]:
+        """Without Redis: what has flowed in since the last time, of our share of the rate."""
+        rate = granted.rate * self._share
+        elapsed = self._clock() - bucket.at if bucket.at else 1.0
+        drawn = min(granted.burst * self._share, elapsed * rate)
+        if bucket.tokens + drawn >= 1:
+            return drawn, 0.0
+        return 0.0, (1 - drawn) / rate * 1000
 
 
-def _wait_seconds(tokens: float, rate: float) -> int:
-    return max(1, min(_NEVER_SECONDS, math.ceil(tokens / rate))) if rate else _NEVER_SECONDS
+def rate_headers(granted: Grant, left: int) -> list[tuple[bytes, bytes]]:
+    """RateLimit and RateLimit-Policy, as the IETF's draft has them."""
+    window = max(1, int(granted.burst / granted.rate))
+    return [
+        (b"ratelimit-policy", b'"client";q=%d;w=%d' % (granted.burst, window)),
+        (b"ratelimit", b'"client";r=%d;t=1' % max(0, left)),
+    ]

@@ -13,12 +13,19 @@ from gatepost.service.redis import RedisWatch, redis_loop
 from gatepost.service.requests import RequestMetrics, Requests
 from gatepost.service.supervisor import Child
 from gatepost.tls import server_context
-from proxy.endpoints import Edge, create_app
+from proxy.bundles import BundleCache, bundle_loop
+from proxy.claims import Claims
+from proxy.commit import Commit
+from proxy.depths import Depths, depths_loop
+from proxy.edge import Edge
+from proxy.endpoints import create_app
 from proxy.intake import Intake
+from proxy.keyed import KeyedCommit
 from proxy.limits import Limits
-from proxy.senders import Senders, bundle_loop
+from proxy.senders import Senders
 from proxy.settings import ProxySettings
 from proxy.statuses import Statuses
+from proxy.stores import LedgerStore, QueueStore
 
 
 async def main(settings: ProxySettings, child: Child) -> None:
@@ -26,21 +33,29 @@ async def main(settings: ProxySettings, child: Child) -> None:
         main_server = await stack.enter_async_context(main_server_client(settings.main_server, 16))
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
         queues = Queues(redis, settings.redis.queue_name)
-        senders, watch = Senders(), RedisWatch()
+        senders, depths, watch = Senders(), Depths(), RedisWatch()
+        commit = Commit(
+            QueueStore(queues, child.log),
+            LedgerStore(main_server, settings.main_server.timeout, child.log),
+        )
+        keyed = KeyedCommit(Claims(redis), commit)
         edge = Edge(
             senders=senders,
-            limits=Limits(settings.server.workers, settings.rate_limiting),
+            depths=depths,
+            limits=Limits(redis, settings.server.workers, settings.rate_limiting),
             rules=settings.validation,
-            intake=Intake(Clock(), queues, watch),
+            intake=Intake(Clock(), senders, queues, commit, keyed),
             statuses=Statuses(main_server, queues),
         )
         app = Requests(create_app(edge), child.log, RequestMetrics("proxy"))
         tls = server_context(
             settings.tls.files(), lambda reason: child.log.warning("tls.refused", reason=reason)
         )
+        cache = BundleCache(settings.cache.folder)
         async with asyncio.TaskGroup() as loops:
-            loops.create_task(bundle_loop(child.stop, child.log, main_server, senders))
+            loops.create_task(bundle_loop(child.stop, child.log, main_server, senders, cache))
             loops.create_task(redis_loop(child.stop, child.log, redis, watch))
+            loops.create_task(depths_loop(child.stop, senders, queues, depths))
             loops.create_task(serve(app, child.listeners[0], tls, child.stop))
             loops.create_task(
                 child.heart_loop(lambda: {"bundle": senders.problem, "redis": watch.problem})

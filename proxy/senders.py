@@ -4,18 +4,9 @@ Unknown means refused, whoever signed the certificate. A proxy that has never ha
 all, with 503: it can't tell.
 """
 
-import asyncio
-
-import httpx
-import msgspec
-
-from gatepost.bundle import Bundle, KnownClient, decode_bundle
+from gatepost.bundle import Bundle, KnownClient, KnownDomain
 from gatepost.errors import BadIdentity, IdentityMismatch, Unavailable, UnknownCertificate
 from gatepost.identity import Certificate
-from gatepost.logs import Log
-from gatepost.loops import pause
-
-REFRESH_SECONDS = 1.0
 
 
 class Senders:
@@ -24,8 +15,12 @@ class Senders:
     def __init__(self) -> None:
         self._bundle: Bundle | None = None
         self._by_fingerprint: dict[str, KnownClient] = {}
-        self._domains: dict[str, str | None] = {}
-        self.problem: str | None = "no bundle from the main server yet"
+        self._domains: dict[str, KnownDomain] = {}
+
+    @property
+    def problem(self) -> str | None:
+        """What /readyz says: a bundle, even an older one, is enough to accept."""
+        return None if self._bundle else "no bundle from the main server yet"
 
     @property
     def bundle(self) -> Bundle:
@@ -36,7 +31,7 @@ class Senders:
     def learn(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._by_fingerprint = {client.fingerprint: client for client in bundle.clients}
-        self._domains = {domain.name: domain.queue for domain in bundle.domains}
+        self._domains = {domain.name: domain for domain in bundle.domains}
 
     def identify(self, certificate: Certificate) -> KnownClient:
         """The client that holds this certificate; its name must be the one that the ledger has."""
@@ -52,9 +47,12 @@ class Senders:
             raise UnknownCertificate()
         return known
 
-    def queue_of(self, client: KnownClient) -> str | None:
-        """The name of the queue in which this client's messages wait; None means the default."""
+    def domain_of(self, client: KnownClient) -> KnownDomain:
         return self._domains[client.domain]
+
+    @property
+    def domains(self) -> list[KnownDomain]:
+        return list(self._domains.values())
 
     def check_host(self, host: bytes | None, client: KnownClient) -> None:
         """A Host that names a configured domain must name the client's own."""
@@ -63,26 +61,3 @@ class Senders:
         name = host.decode("latin-1").rsplit(":", 1)[0].lower().rstrip(".")
         if name in self._domains and name != client.domain:
             raise IdentityMismatch("The Host names another domain than the certificate.")
-
-
-async def bundle_loop(
-    stop: asyncio.Event, log: Log, main_server: httpx.AsyncClient, senders: Senders
-) -> None:
-    """Asks for the bundle; the main server answers 304 as long as nothing has changed."""
-    etag = ""
-    while not stop.is_set():
-        problem = None
-        try:
-            answer = await main_server.get("/internal/bundle", headers={"if-none-match": etag})
-            if answer.status_code == 200:
-                senders.learn(decode_bundle(answer.content))
-                etag = answer.headers["etag"]
-                log.info("bundle.learned", etag=etag)
-            elif answer.status_code != 304:
-                problem = f"the main server refused the bundle with {answer.status_code}"
-        except (httpx.HTTPError, msgspec.MsgspecError) as error:
-            problem = f"no bundle from the main server: {type(error).__name__}"
-        if problem and problem != senders.problem:
-            log.warning("bundle.missed", reason=problem)
-        senders.problem = problem
-        await pause(stop, REFRESH_SECONDS)

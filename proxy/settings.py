@@ -1,6 +1,7 @@
 """The proxy's settings."""
 
 import re
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, field_validator
@@ -32,6 +33,12 @@ class RateLimiting(Block):
     window_seconds: Annotated[int, Field(ge=1, le=3600)] = 60
 
 
+class Cache(Block):
+    """Where the bundle is kept, so that a proxy starts with the main server down."""
+
+    folder: Path
+
+
 class ProxySettings(ServiceSettings):
     server: Server = Server(port=8001)
     ops: Listen = Listen(port=9001)
@@ -39,4 +46,5 @@ class ProxySettings(ServiceSettings):
     main_server: MainServer
     redis: Redis = Redis()
     validation: Validation = Validation()
+    cache: Cache
     rate_limiting: RateLimiting = RateLimiting()

@@ -61,6 +61,7 @@ from gatepost.queue.errors import (
     QueueReadOnly,
     QueueSlow,
     QueueUnavailable,
+    typed_errors,
 )
 from gatepost.queue.messages import (
     DeadLetter,
@@ -99,4 +100,5 @@ __all__ = [
     "Stats",
     "Turns",
     "connect",
+    "typed_errors",
 ]

@@ -11,6 +11,7 @@ from gatepost.identity import Identity, Role
 from main_server.tables import certificates, clients, domains
 
 DEFAULT_RATE, DEFAULT_BURST = 100, 1000
+DEFAULT_MAX_UNDELIVERED = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,9 @@ class Known:
 
 def add_domain(connection: Connection, domain: str, queue: str | None, now: datetime) -> None:
     """With a queue of its own, no other domain's flood can hold its messages up."""
-    statement = insert(domains).values(domain=domain, queue=queue, created_at=now)
+    statement = insert(domains).values(
+        domain=domain, queue=queue, max_undelivered=DEFAULT_MAX_UNDELIVERED, created_at=now
+    )
     connection.execute(statement.on_duplicate_key_update(domain=domains.c.domain))
 
 

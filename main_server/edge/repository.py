@@ -10,7 +10,9 @@ from main_server.tables import certificates, clients, domains
 
 
 def list_domains(connection: Connection) -> list[KnownDomain]:
-    query = select(domains.c.domain, domains.c.queue).order_by(domains.c.domain)
+    query = select(domains.c.domain, domains.c.queue, domains.c.max_undelivered).order_by(
+        domains.c.domain
+    )
     return [KnownDomain(*row) for row in connection.execute(query)]
 
 

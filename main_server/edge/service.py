@@ -20,6 +20,7 @@ def make_bundle(engine: Engine, keyring: Keyring, clock: Clock) -> Bundle:
     def read(connection: Connection) -> Bundle:
         return Bundle(
             sealing_key=keyring.sealing_key(),
+            mac_key=keyring.edge_mac_key(),
             domains=repository.list_domains(connection),
             clients=repository.list_clients(connection, from_ms(clock.now_ms())),
             max_lifetime_seconds=MAX_LIFETIME_SECONDS,

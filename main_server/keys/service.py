@@ -14,7 +14,6 @@ from hashlib import sha256
 from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -58,14 +57,14 @@ class Keyring:
         self._held: dict[tuple[str, date], tuple[int, bytes]] = {}
         self._private: dict[bytes, X25519PrivateKey] = {}
         self._current: dict[str, WrappedServiceKey] = {}
-        self._number_macs: dict[bytes, bytes] = {}
+        self._macs: dict[bytes, bytes] = {}
         for key in service_keys:
             self._current.setdefault(key.purpose, key)
             secret = master.unwrap(key.wrapped, _purpose(key.purpose, key.kid))
             if key.purpose == "sealing":
                 self._private[key.kid] = X25519PrivateKey.from_private_bytes(secret)
             else:
-                self._number_macs[key.kid] = secret
+                self._macs[key.kid] = secret
         self._context_secret = lru_cache(maxsize=4096)(self._decapsulate)
 
     def sealing_key(self) -> SealingKey:
@@ -73,6 +72,10 @@ class Keyring:
         key = self._current["sealing"]
         assert key.public is not None
         return SealingKey(key.kid, key.public)
+
+    def edge_mac_key(self) -> bytes:
+        """By which the edge names Idempotency-Keys and payloads. It opens nothing."""
+        return self._macs[self._current["edge_mac"].kid]
 
     def open_envelope(self, envelope: Envelope) -> bytes:
         """The sealed content; raises CannotOpen if it or what it is bound to was altered."""
@@ -89,7 +92,7 @@ class Keyring:
         """The key's id, and the MAC by which a number is found within its domain."""
         kid = self._current["number_mac"].kid
         text_of = f"{domain}\0{number}".encode()
-        return kid, hmac.digest(self._number_macs[kid], text_of, sha256)
+        return kid, hmac.digest(self._macs[kid], text_of, sha256)
 
     def data_keys(self, engine: Engine, envelopes: Iterable[Envelope]) -> DataKeys:
         """Those that these messages need; made where a client's day begins.
@@ -131,10 +134,11 @@ def load_keyring(connection: Connection, master: MasterKey) -> Keyring:
     connection.execute(text("SELECT GET_LOCK('gatepost.keys', 30)"))
     try:
         stored = {key.purpose for key in repository.list_service_keys(connection)}
-        for purpose, make in (("sealing", _new_sealing_key), ("number_mac", _new_mac_key)):
+        for purpose in ("sealing", "number_mac", "edge_mac"):
             if purpose not in stored:
+                new = _new_service_key(master, purpose)
                 now = datetime.now(UTC).replace(tzinfo=None)
-                repository.add_service_key(connection, make(master), master.kid, now)
+                repository.add_service_key(connection, new, master.kid, now)
         connection.commit()
         return Keyring(master, repository.list_service_keys(connection))
     finally:
@@ -146,20 +150,12 @@ def day_of(message_id: UUID) -> date:
     return from_ms(id_ms(message_id)).date()
 
 
-def _new_sealing_key(master: MasterKey) -> WrappedServiceKey:
-    private = X25519PrivateKey.generate()
-    kid = secrets.token_bytes(8)
-    public = private.public_key().public_bytes(
-        serialization.Encoding.Raw, serialization.PublicFormat.Raw
-    )
-    wrapped = master.wrap(private.private_bytes_raw(), _purpose("sealing", kid))
-    return WrappedServiceKey(kid, "sealing", wrapped, public)
-
-
-def _new_mac_key(master: MasterKey) -> WrappedServiceKey:
-    kid = secrets.token_bytes(8)
-    wrapped = master.wrap(secrets.token_bytes(32), _purpose("number_mac", kid))
-    return WrappedServiceKey(kid, "number_mac", wrapped, None)
+def _new_service_key(master: MasterKey, purpose: str) -> WrappedServiceKey:
+    kid, secret, public = secrets.token_bytes(8), secrets.token_bytes(32), None
+    if purpose == "sealing":
+        private = X25519PrivateKey.generate()
+        secret, public = private.private_bytes_raw(), private.public_key().public_bytes_raw()
+    return WrappedServiceKey(kid, purpose, master.wrap(secret, _purpose(purpose, kid)), public)
 
 
 def _row_key(data_key: bytes, message_id: UUID) -> bytes:

@@ -114,6 +114,7 @@ def _create_holders() -> None:
         "domains",
         sa.Column("domain", _name(128), primary_key=True),
         sa.Column("queue", _name(160)),
+        sa.Column("max_undelivered", sa.Integer, nullable=False),
         sa.Column("created_at", _time(), nullable=False),
         **_OPTIONS,
     )
@@ -161,7 +162,7 @@ def _create_keys(schema: str) -> None:
     op.create_table(
         "service_keys",
         sa.Column("kid", sa.BINARY(8), primary_key=True),
-        sa.Column("purpose", sa.Enum("sealing", "number_mac"), nullable=False),
+        sa.Column("purpose", sa.Enum("sealing", "number_mac", "edge_mac"), nullable=False),
         sa.Column("master_kid", sa.BINARY(8), nullable=False),
         sa.Column("wrapped", mysql.VARBINARY(128), nullable=False),
         sa.Column("public", mysql.VARBINARY(64)),

@@ -1,0 +1,105 @@
+"""POST /api/v1/messages/batch: up to 1,000 messages in one call, each answered for itself.
+
+A JSON array, or NDJSON with one message a line; an item may carry an `idempotency_key`. The answer
+is 200 with an item for each: a message that is refused doesn't touch the others.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from gatepost.bundle import KnownClient
+from gatepost.errors import FieldError, GatepostError, Invalid, Malformed
+from gatepost.problem import describe
+from gatepost.service.asgi import Receive, Scope, Send, read_body, respond
+from gatepost.service.requests import Context, context_of
+from proxy.admission import admit_document
+from proxy.edge import Edge, sender_of
+from proxy.headers import bad_key, check_body_headers
+from proxy.intake import Trace
+from proxy.strict_json import parse
+
+MAX_ITEMS = 1000
+MAX_BATCH_BYTES = 16 * 1024 * 1024
+MAX_LINE_BYTES = 16 * 1024
+
+_NDJSON = b"application/x-ndjson"
+_encode = msgspec.json.Encoder().encode
+
+Item = Callable[[], Any]
+"""Gives an item's document, or raises Malformed."""
+
+
+async def accept_batch(edge: Edge, scope: Scope, receive: Receive, send: Send) -> None:
+    context = context_of(scope)
+    client = sender_of(edge, scope)
+    media_type = check_body_headers(scope, MAX_BATCH_BYTES, b"application/json", _NDJSON)
+    body = await read_body(receive, MAX_BATCH_BYTES)
+    items = _lines(body) if media_type == _NDJSON else _elements(body)
+    if not 1 <= len(items) <= MAX_ITEMS:
+        raise Invalid(errors=[FieldError("", f"must hold 1 to {MAX_ITEMS} messages")])
+
+    answers = await asyncio.gather(
+        *(_answer(edge, client, context, n, item) for n, item in enumerate(items))
+    )
+
+    context.event = "batch.accepted"
+    context.fields["messages"] = len(items)
+    context.fields["accepted"] = sum(answer["status"] == 202 for answer in answers)
+    await respond(send, 200, _encode({"items": answers}))
+
+
+async def _answer(
+    edge: Edge, client: KnownClient, context: Context, index: int, item: Item
+) -> dict[str, Any]:
+    """What a single post of this item would have been answered."""
+    try:
+        edge.depths.check(edge.senders.domain_of(client))
+        await edge.limits.take(client)
+        document = item()
+        key = _take_key(document)
+        submission = admit_document(document, client.identity, edge.rules)
+        trace = Trace(context.request_id, context.traceparent)
+        accepted, _ = await edge.intake.accept(submission, client, key, trace)
+    except GatepostError as error:
+        problem = describe(error)
+        return {"index": index, "status": problem.status, "problem": problem.document}
+    return {
+        "index": index,
+        "status": 202,
+        "message_id": str(accepted.message_id),
+        "queued_at": accepted.queued_at,
+        "durability": accepted.durability,
+    }
+
+
+def _take_key(document: Any) -> str | None:
+    """The item's own Idempotency-Key, taken out of it."""
+    if not isinstance(document, dict) or "idempotency_key" not in document:
+        return None
+    key = document.pop("idempotency_key")
+    if not isinstance(key, str) or not 1 <= len(key) <= 255:
+        raise bad_key("/idempotency_key")
+    if not all("\x21" <= character <= "\x7e" for character in key):
+        raise bad_key("/idempotency_key")
+    return key
+
+
+def _elements(body: bytes) -> list[Item]:
+    documents = parse(body)
+    if not isinstance(documents, list):
+        raise Invalid(errors=[FieldError("", "must be an array of messages")])
+    return [lambda document=document: document for document in documents]  # type: ignore[misc]
+
+
+def _lines(body: bytes) -> list[Item]:
+    lines = [line for line in body.split(b"\n") if line.strip()]
+    return [lambda line=line: _read_line(line) for line in lines]  # type: ignore[misc]
+
+
+def _read_line(line: bytes) -> Any:
+    if len(line) > MAX_LINE_BYTES:
+        raise Malformed(f"A line may have {MAX_LINE_BYTES} bytes at most.")
+    return parse(line)

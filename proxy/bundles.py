@@ -1,0 +1,68 @@
+"""The bundle: asked for every second, kept on disk, so that a proxy starts without the main server.
+
+The file holds no secret that opens anything, and is written whole or not at all.
+"""
+
+import asyncio
+import os
+from pathlib import Path
+
+import httpx
+import msgspec
+
+from gatepost.bundle import Bundle, decode_bundle
+from gatepost.logs import Log
+from gatepost.loops import pause
+from proxy.senders import Senders
+
+REFRESH_SECONDS = 1.0
+
+
+class BundleCache:
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "bundle.json"
+
+    def read(self) -> Bundle | None:
+        """The last one that was kept; None if there is none that can be read."""
+        try:
+            return decode_bundle(self._file.read_bytes())
+        except (OSError, msgspec.MsgspecError):
+            return None
+
+    def write(self, data: bytes) -> None:
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = self._file.with_suffix(f".{os.getpid()}")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+        draft.rename(self._file)
+
+
+async def bundle_loop(
+    stop: asyncio.Event,
+    log: Log,
+    main_server: httpx.AsyncClient,
+    senders: Senders,
+    cache: BundleCache,
+) -> None:
+    """Asks for the bundle; the main server answers 304 as long as nothing has changed."""
+    if kept := cache.read():
+        senders.learn(kept)
+    etag, missed = "", None
+    while not stop.is_set():
+        problem = None
+        try:
+            answer = await main_server.get("/internal/bundle", headers={"if-none-match": etag})
+            if answer.status_code == 200:
+                senders.learn(decode_bundle(answer.content))
+                etag = answer.headers["etag"]
+                cache.write(answer.content)
+                log.info("bundle.learned", etag=etag)
+            elif answer.status_code != 304:
+                problem = f"the main server answers with status {answer.status_code}"
+        except (httpx.HTTPError, msgspec.MsgspecError, OSError) as error:
+            problem = type(error).__name__
+        if problem and problem != missed:
+            log.warning("bundle.missed", reason=problem)
+        missed = problem
+        await pause(stop, REFRESH_SECONDS)

@@ -1,0 +1,82 @@
+"""Claims on Idempotency-Keys in Redis: who came first, as far as Redis knows.
+
+A claim holds the id of the first message under the key and the MAC of its payload, for 24 hours. A
+repeat takes the same id, so that whatever it does again is done once. While the first is under way
+a repeat waits; when it must have died, the repeat goes on in its place. What decides is the
+ledger's table: Redis may have forgotten.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from uuid import UUID
+
+from redis.asyncio import Redis
+
+from gatepost.queue import typed_errors
+from proxy.commit import Durability
+
+LIFE_SECONDS = 24 * 3600
+UNDER_WAY_SECONDS = 15
+
+_FOLDER = Path(__file__).parent / "lua"
+
+
+class Standing(IntEnum):
+    OURS = 0
+    UNDER_WAY = 1
+    DONE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    standing: Standing
+    message_id: UUID
+    payload_mac: bytes
+    durability: Durability
+
+
+class Claims:
+    """Every method raises QueueError where Redis can't be asked."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+        self._claim = redis.register_script((_FOLDER / "claim.lua").read_text())
+        self._settle = redis.register_script((_FOLDER / "settle_claim.lua").read_text())
+
+    async def claim(
+        self, client_id: str, key_mac: bytes, fresh_id: UUID, payload_mac: bytes
+    ) -> Claim:
+        """Ours, perhaps with the id of one who died; or what stands there."""
+        with typed_errors():
+            standing, message_id, payload, durability = await self._claim(
+                keys=[_key(client_id, key_mac)],
+                args=[fresh_id.bytes, payload_mac, UNDER_WAY_SECONDS, LIFE_SECONDS],
+            )
+        return Claim(
+            Standing(standing), UUID(bytes=message_id), payload, Durability(durability.decode())
+        )
+
+    async def settle(
+        self,
+        client_id: str,
+        key_mac: bytes,
+        message_id: UUID,
+        payload_mac: bytes,
+        durability: Durability,
+    ) -> None:
+        """The message under this key is committed; from now on a repeat is answered with it."""
+        with typed_errors():
+            await self._settle(
+                keys=[_key(client_id, key_mac)],
+                args=[message_id.bytes, payload_mac, durability.value, LIFE_SECONDS],
+            )
+
+    async def drop(self, client_id: str, key_mac: bytes) -> None:
+        """Nothing came of it: the next post under this key is the first again."""
+        with typed_errors():
+            await self._redis.unlink(_key(client_id, key_mac))
+
+
+def _key(client_id: str, key_mac: bytes) -> bytes:
+    return b"gatepost:idempotency:" + client_id.encode() + b":" + key_mac

@@ -1,0 +1,153 @@
+"""The commit of one message in two stores (I1).
+
+Side by side: once one store has committed, the other has 100 ms; then the sender is told how
+durable the message is. A message that only Redis has is in the `exposed` set before its 202. If
+both refuse cleanly nothing is kept, and the sender is told so; if that can't be known, it is told
+that.
+"""
+
+import asyncio
+from enum import Enum, StrEnum
+from typing import Any
+
+from gatepost.contract import Registered, RegisterResult
+from gatepost.envelope import Envelope
+from gatepost.errors import OutcomeUnknown, Unavailable
+from proxy.stores import LedgerStore, QueueStore, StoreRefused
+
+SECOND_STORE_SECONDS = 0.1
+
+
+class Durability(StrEnum):
+    FULL = "full"
+    QUEUE = "queue"
+    LEDGER = "ledger"
+
+
+class State(Enum):
+    PENDING = "pending"
+    COMMITTED = "committed"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+
+
+class Commit:
+    def __init__(self, queue: QueueStore, ledger: LedgerStore) -> None:
+        self._queue = queue
+        self._ledger = ledger
+
+    @property
+    def queue_answers(self) -> bool:
+        return self._queue.answers
+
+    async def side_by_side(self, envelope: Envelope) -> Durability:
+        """Returns once the message is safe, and says how safe."""
+        return await _SideBySide(self._queue, self._ledger, envelope).done
+
+    async def register(self, envelope: Envelope) -> RegisterResult | State:
+        """The ledger's answer, or the state that it leaves the message in."""
+        if not self._ledger.breaker.allows():
+            return State.REFUSED
+        try:
+            return await self._ledger.commit(envelope)
+        except StoreRefused:
+            return State.REFUSED
+        except Exception:
+            return State.UNKNOWN
+
+    async def enqueue(self, envelope: Envelope, *, exposed: bool) -> State:
+        if not self._queue.breaker.allows():
+            return State.REFUSED
+        try:
+            await self._queue.commit(envelope, exposed=exposed)
+        except StoreRefused:
+            return State.REFUSED
+        except Exception:
+            return State.UNKNOWN
+        return State.COMMITTED
+
+
+def verdict(queue: State, ledger: State) -> Durability:
+    """How durable a message is, by the final states of both stores; raises if it isn't."""
+    if queue is State.COMMITTED:
+        return Durability.FULL if ledger is State.COMMITTED else Durability.QUEUE
+    if ledger is State.COMMITTED:
+        return Durability.LEDGER
+    if State.UNKNOWN in (queue, ledger):
+        raise OutcomeUnknown()
+    raise Unavailable()
+
+
+class _SideBySide:
+    """Both commits of one message, under way. Callbacks, not tasks: this is the hot path."""
+
+    __slots__ = ("_envelope", "_exposed", "_ledger", "_loop", "_queue", "_store", "_timer", "done")
+
+    def __init__(self, queue: QueueStore, ledger: LedgerStore, envelope: Envelope) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.done: asyncio.Future[Durability] = self._loop.create_future()
+        self._envelope = envelope
+        self._store = queue
+        self._timer: asyncio.TimerHandle | None = None
+        self._queue = self._ledger = State.REFUSED
+        to_ledger = ledger.breaker.allows()
+        self._exposed = not to_ledger
+        if to_ledger:
+            self._ledger = State.PENDING
+            ledger.commit(envelope).add_done_callback(self._ledger_answered)
+        if queue.breaker.allows():
+            self._queue = State.PENDING
+            queue.commit(envelope, exposed=self._exposed).add_done_callback(self._queue_answered)
+        if self._queue is self._ledger is State.REFUSED:
+            self._finish()
+
+    def _queue_answered(self, future: "asyncio.Future[None]") -> None:
+        self._queue = _state(future)
+        self._consider()
+
+    def _ledger_answered(self, future: "asyncio.Future[RegisterResult]") -> None:
+        self._ledger = _state(future)
+        if self._ledger is State.COMMITTED and future.result().result is not Registered.REGISTERED:
+            self._ledger = State.REFUSED
+        self._consider()
+
+    def _consider(self) -> None:
+        states = (self._queue, self._ledger)
+        if self.done.done():
+            return
+        if State.PENDING not in states:
+            self._finish()
+        elif State.COMMITTED in states and self._timer is None:
+            self._timer = self._loop.call_later(SECOND_STORE_SECONDS, self._finish)
+
+    def _finish(self) -> None:
+        """Tells the sender. What only Redis has is exposed first."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self.done.done():
+            return
+        try:
+            durability = verdict(self._queue, self._ledger)
+        except (Unavailable, OutcomeUnknown) as error:
+            self.done.set_exception(error)
+            return
+        if durability is Durability.QUEUE and not self._exposed:
+            self._exposed = True
+            self._store.expose(self._envelope).add_done_callback(self._was_exposed)
+        else:
+            self.done.set_result(durability)
+
+    def _was_exposed(self, future: "asyncio.Future[None]") -> None:
+        if self.done.done():
+            return
+        if _state(future) is State.COMMITTED or self._ledger is State.COMMITTED:
+            self.done.set_result(verdict(self._queue, self._ledger))
+        else:
+            self.done.set_exception(OutcomeUnknown())
+
+
+def _state(future: "asyncio.Future[Any]") -> State:
+    error = future.exception()
+    if error is None:
+        return State.COMMITTED
+    return State.REFUSED if isinstance(error, StoreRefused) else State.UNKNOWN

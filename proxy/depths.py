@@ -1,0 +1,42 @@
+"""How much waits undelivered in each domain's queue, and the limit above which intake says no
+(I11).
+
+Nothing that was accepted is discarded to make room: the sender is asked to come back.
+"""
+
+import asyncio
+
+from gatepost.bundle import KnownDomain
+from gatepost.errors import Backlogged
+from gatepost.loops import pause
+from gatepost.queue import QueueError, Queues
+from proxy.senders import Senders
+
+LOOK_SECONDS = 0.5
+RETRY_AFTER_SECONDS = 5
+
+
+class Depths:
+    def __init__(self) -> None:
+        self._waiting: dict[str, int] = {}
+
+    def saw(self, domain: str, waiting: int) -> None:
+        self._waiting[domain] = waiting
+
+    def check(self, domain: KnownDomain) -> None:
+        """Raises Backlogged where the domain's queue is full."""
+        if self._waiting.get(domain.name, 0) >= domain.max_undelivered:
+            raise Backlogged(retry_after=RETRY_AFTER_SECONDS)
+
+
+async def depths_loop(
+    stop: asyncio.Event, senders: Senders, queues: Queues, depths: Depths
+) -> None:
+    while not stop.is_set():
+        for domain in senders.domains:
+            try:
+                stats = await queues.named(domain.queue).stats()
+            except QueueError:
+                break  # what was seen last stands
+            depths.saw(domain.name, stats.waiting)
+        await pause(stop, LOOK_SECONDS)

@@ -1,0 +1,108 @@
+"""The commit of a message that came with an Idempotency-Key: in sequence, so that a repeat is
+found.
+
+Claim in Redis, register, enqueue. The ledger's table decides; where one store can't be asked the
+other does, and what then disagrees the ledger makes a duplicate. Keys and payloads are known here
+and there only by their MACs, under a key that opens nothing.
+"""
+
+import contextlib
+import hmac
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from uuid import UUID
+
+from gatepost.contract import Registered, RegisterResult
+from gatepost.envelope import Envelope
+from gatepost.errors import KeyReused, StillUnderWay, Unavailable
+from gatepost.queue import QueueError
+from proxy.admission import Submission
+from proxy.claims import Claim, Claims, Standing
+from proxy.commit import Commit, Durability, State, verdict
+
+Envelop = Callable[[UUID], Envelope]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An Idempotency-Key of a client and what was sent under it, as MACs."""
+
+    client_id: str
+    mac: bytes
+    payload_mac: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The message that a sender is answered with: its own, or the one that came first."""
+
+    message_id: UUID
+    durability: Durability
+    replayed: bool = False
+
+
+def make_key(mac_key: bytes, client_id: str, key: str, submission: Submission) -> Key:
+    """Each part is preceded by its length, so that no two submissions have one text."""
+    parts = [submission.sender_number.encode(), submission.message_body.encode()]
+    payload = b"".join(struct.pack(">I", len(part)) + part for part in parts)
+    return Key(
+        client_id,
+        hmac.digest(mac_key, b"idempotency\0" + client_id.encode() + b"\0" + key.encode(), sha256),
+        hmac.digest(mac_key, b"payload\0" + payload, sha256),
+    )
+
+
+class KeyedCommit:
+    def __init__(self, claims: Claims, commit: Commit) -> None:
+        self._claims = claims
+        self._commit = commit
+
+    async def commit(self, key: Key, fresh_id: UUID, envelop: Envelop) -> Committed:
+        claim = await self._claim(key, fresh_id)
+        if claim is not None and claim.payload_mac != key.payload_mac:
+            raise KeyReused()
+        if claim is not None and claim.standing is Standing.UNDER_WAY:
+            raise StillUnderWay()
+        if claim is not None and claim.standing is Standing.DONE:
+            return Committed(claim.message_id, claim.durability, replayed=True)
+        envelope = envelop(claim.message_id if claim else fresh_id)
+        try:
+            committed = await self._in_sequence(envelope)
+        except (KeyReused, Unavailable):
+            with contextlib.suppress(QueueError):
+                await self._claims.drop(key.client_id, key.mac)
+            raise
+        with contextlib.suppress(QueueError):
+            await self._claims.settle(
+                key.client_id, key.mac, committed.message_id, key.payload_mac, committed.durability
+            )
+        return committed
+
+    async def _claim(self, key: Key, fresh_id: UUID) -> Claim | None:
+        """None where Redis can't be asked: then the ledger decides."""
+        if not self._commit.queue_answers:
+            return None
+        try:
+            return await self._claims.claim(key.client_id, key.mac, fresh_id, key.payload_mac)
+        except QueueError:
+            return None
+
+    async def _in_sequence(self, envelope: Envelope) -> Committed:
+        registered = await self._commit.register(envelope)
+        ledger = _ledger_state(registered)
+        if isinstance(registered, RegisterResult) and registered.original is not None:
+            return Committed(registered.original, Durability.LEDGER, replayed=True)
+        exposed = ledger is not State.COMMITTED
+        queue = await self._commit.enqueue(envelope, exposed=exposed)
+        return Committed(envelope.message_id, verdict(queue, ledger))
+
+
+def _ledger_state(registered: RegisterResult | State) -> State:
+    if isinstance(registered, State):
+        return registered
+    if registered.result is Registered.CONFLICT:
+        raise KeyReused()
+    committed = registered.result in (Registered.REGISTERED, Registered.DUPLICATE)
+    return State.COMMITTED if committed else State.REFUSED
