@@ -3,6 +3,9 @@
 What is pinned stays where it still fits; `--upgrade` or `--upgrade-package NAME` (uv's own options)
 choose anew. A lock names packages, versions and hashes: where they come from is each user's own
 configuration. The larger environments keep to the versions of the smaller ones.
+
+The hashes must be those of all files of a version, whatever the platform. So only the main index is
+asked: an extra one may hold a part of them.
 """
 
 import sys
@@ -23,12 +26,13 @@ ENVIRONMENTS = {
     "test": (TEST, "server"),
     "bench": ([*TEST, "--group", "bench"], "test"),
 }
+PARTIAL_SOURCES = ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS")
 OPTIONS = ["--quiet", "--universal", "--python-version", "3.11"]
 OPTIONS += ["--generate-hashes", "--no-header", "--no-annotate"]
 
 
 def main(arguments: list[str]) -> None:
-    environment = uv_environment()
+    environment = {k: v for k, v in uv_environment().items() if k not in PARTIAL_SOURCES}
     for name, (sources, smaller) in ENVIRONMENTS.items():
         constraint = ["--constraint", str(LOCKS / f"{smaller}.txt")] if smaller else []
         command = [str(BOOT / "bin" / "uv"), "pip", "compile", *OPTIONS, *sources, *constraint]

@@ -54,6 +54,13 @@ def test_lock_has_packages_versions_and_hashes_only(name: str) -> None:
             Marker(entry["marker"])
 
 
+@pytest.mark.parametrize("name", ASKED)
+def test_lock_has_the_hashes_of_all_files_of_a_version(name: str) -> None:
+    """A single one is the mark of an index that holds the files of one platform."""
+    entries = re.split(r"^(?=\S)", (LOCKS / f"{name}.txt").read_text(), flags=re.MULTILINE)[1:]
+    assert [entry.split()[0] for entry in entries if entry.count("--hash=") < 2] == []
+
+
 @pytest.mark.parametrize(
     ("smaller", "larger"), [("base", "server"), ("server", "test"), ("test", "bench")]
 )
