@@ -42,14 +42,14 @@ local function lease_out(id, record, ends)
   reply[#reply + 1] = redis.call('HGET', PAYLOAD, id)
 end
 
-local ids = candidates()
-for n, id in ipairs(ids) do
+local ids, next_end = candidates(), now + lease
+for _, id in ipairs(ids) do
   local record = read_record(id)
   local expires = record and expires_of(record) or 0
   if expires > 0 and expires <= now_ms then
     local ends = tonumber(redis.call('ZSCORE', LEASED, id) or 0)
     if ends == 0 then
-      ends = now + lease + n - 1
+      ends, next_end = next_end, next_end + 1
       lease_out(id, record, ends)
     end
     redis.call('ZADD', EXPIRY_ODD, math.floor(ends / 1000) + 1, id)

@@ -11,10 +11,9 @@ local ids, records, _, answers = held(1, 2)
 for n = #ids, 1, -1 do
   local id, record = ids[n], records[n]
   local uncount = has(record, COUNTED) and -1 or 0
-  record = changed(record, NO_TAG, 0, COUNTED, uncount)
-  redis.call('HSET', META, id, record)
+  redis.call('HSET', META, id, changed(record, NO_TAG, 0, COUNTED, uncount))
   redis.call('ZREM', LEASED, id)
-  if may_go(record, id) then wait_at_head(priority_of(record), id) end
+  put_back(record, id)
 end
 ring()
 return answers

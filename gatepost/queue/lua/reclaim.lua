@@ -10,9 +10,9 @@
 
 local ids = redis.call('ZRANGE', LEASED, '(' .. string.format('%.0f', now_us()), '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, ARGV[1])
 for _, id in ipairs(ids) do
-  local record = changed(read_record(id), NO_TAG, ALONE, COUNTED, 0)
-  redis.call('HSET', META, id, record)
-  if may_go(record, id) then wait_at_head(priority_of(record), id) end
+  local record = read_record(id)
+  redis.call('HSET', META, id, changed(record, NO_TAG, ALONE, COUNTED, 0))
+  put_back(record, id)
 end
 if #ids > 0 then
   redis.call('ZREM', LEASED, unpack(ids))
