@@ -11,7 +11,9 @@ from gatepost.clock import Clock
 from gatepost.logs import Log
 from gatepost.loops import backoff, pause
 from gatepost.service.api import create_api
+from gatepost.queue import Queues, connect
 from gatepost.service.http import serve
+from gatepost.service.redis import RedisWatch, redis_loop
 from gatepost.service.requests import RequestMetrics, Requests
 from gatepost.service.supervisor import Child
 from gatepost.tls import server_context
@@ -24,6 +26,7 @@ from main_server.keys.master import MasterKey, read_master_key
 from main_server.keys.service import Keyring, load_keyring
 from main_server.messages.endpoints import create_router as create_messages_router
 from main_server.messages.partitions import ensure_partitions
+from main_server.reconcile.loop import Reconciler
 from main_server.settings import MainServerSettings
 
 PARTITIONS_SECONDS = 3600.0
@@ -34,12 +37,18 @@ async def main(settings: MainServerSettings, child: Child) -> None:
     engine = create_ledger_engine(settings.database)
     ledger = Ledger(engine, settings.database.pool_size)
     master = read_master_key(settings.keys.master_key_file)
-    async with asyncio.TaskGroup() as loops:
-        loops.create_task(child.heart_loop(lambda: {"ledger": callers.problem}))
+    watch = RedisWatch()
+    redis = connect(settings.redis.address())
+    async with redis, asyncio.TaskGroup() as loops:
+        loops.create_task(
+            child.heart_loop(lambda: {"ledger": callers.problem, "redis": watch.problem})
+        )
         keyring = await _wait_for_keyring(child, ledger, master, callers)
         if keyring is None:
             return
         context = Context(ledger, keyring, clock, callers)
+        queues = Queues(redis, settings.redis.queue_name)
+        reconciler = Reconciler(child.log, ledger, keyring, queues, clock)
         metrics = RequestMetrics("main_server")
         app = Requests(create_app(context), child.log, metrics)
         pki = Requests(create_pki_app(settings.ca.folder), child.log, metrics)
@@ -47,6 +56,8 @@ async def main(settings: MainServerSettings, child: Child) -> None:
             settings.tls.files(), lambda reason: child.log.warning("tls.refused", reason=reason)
         )
         loops.create_task(callers_loop(child.stop, child.log, ledger, clock, callers))
+        loops.create_task(reconciler.loop(child.stop))
+        loops.create_task(redis_loop(child.stop, child.log, redis, watch))
         loops.create_task(partitions_loop(child.stop, child.log, ledger))
         loops.create_task(serve(app, child.listeners[0], tls, child.stop))
         loops.create_task(serve(pki, child.listeners[1], None, child.stop))

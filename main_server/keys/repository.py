@@ -38,6 +38,14 @@ def find_data_keys(
     return [WrappedDataKey(*row) for row in connection.execute(query)]
 
 
+def find_data_key(connection: Connection, key_id: int) -> WrappedDataKey | None:
+    query = select(
+        data_keys.c.key_id, data_keys.c.client_id, data_keys.c.day, data_keys.c.wrapped
+    ).where(data_keys.c.key_id == key_id)
+    row = connection.execute(query).first()
+    return WrappedDataKey(*row) if row else None
+
+
 def add_data_key(
     connection: Connection,
     client_id: str,

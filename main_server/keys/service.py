@@ -94,6 +94,36 @@ class Keyring:
         text_of = f"{domain}\0{number}".encode()
         return kid, hmac.digest(self._macs[kid], text_of, sha256)
 
+    def open_row(
+        self,
+        engine: Engine,
+        message_id: UUID,
+        client_id: str,
+        domain: str,
+        key_id: int,
+        encrypted_body: bytes,
+    ) -> bytes:
+        """The content of a row; raises CannotOpen if the row was altered or its key destroyed."""
+        key = self._data_key(engine, key_id)
+        cipher = AESGCM(_row_key(key, message_id))
+        bound = _row_data(message_id, client_id, domain, key_id)
+        try:
+            return cipher.decrypt(encrypted_body[:_NONCE], encrypted_body[_NONCE:], bound)
+        except InvalidTag:
+            raise CannotOpen() from None
+
+    def _data_key(self, engine: Engine, key_id: int) -> bytes:
+        held = next((key for held_id, key in self._held.values() if held_id == key_id), None)
+        if held is not None:
+            return held
+        wrapped = transact(engine, lambda c: repository.find_data_key(c, key_id))
+        if wrapped is None:
+            raise CannotOpen("The key of this message was destroyed.")
+        purpose = _data_purpose(wrapped.client_id, wrapped.day)
+        secret = self._master.unwrap(wrapped.wrapped, purpose)
+        self._held[wrapped.client_id, wrapped.day] = (key_id, secret)
+        return secret
+
     def data_keys(self, engine: Engine, envelopes: Iterable[Envelope]) -> DataKeys:
         """Those that these messages need; made where a client's day begins.
 

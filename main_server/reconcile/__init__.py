@@ -1,0 +1,1 @@
+"""Reconciling: making queue and ledger agree, in both directions, all the time (I1, I5)."""

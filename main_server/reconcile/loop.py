@@ -1,0 +1,111 @@
+"""The reconciler's loop. One main server leads; the others stand by to take over.
+
+The cursor moves at a bounded rate. Where a queue's epoch has changed its data was wiped, and where
+the lead is new nobody knows what happened before: then everything is swept at once.
+"""
+
+import asyncio
+
+from prometheus_client import Counter, Gauge
+from sqlalchemy.exc import SQLAlchemyError
+
+from gatepost.clock import Clock
+from gatepost.logs import Log
+from gatepost.loops import pause
+from gatepost.queue import QueueError, Queues
+from main_server.database import Ledger
+from main_server.edge.service import list_queues
+from main_server.keys.service import Keyring
+from main_server.reconcile.leadership import Leadership
+from main_server.reconcile.to_ledger import ToLedger
+from main_server.reconcile.to_queue import ToQueue
+
+TICK_SECONDS = 0.25
+
+
+class ReconcileMetrics:
+    """Made once the metrics folder is known, hence not at import."""
+
+    def __init__(self) -> None:
+        self.enqueued = Counter(
+            "gatepost_reconciler_enqueued", "Messages that the ledger had and the queue had lost"
+        )
+        self.registered = Counter(
+            "gatepost_reconciler_registered", "Messages that only the queue had"
+        )
+        self.leads = Gauge(
+            "gatepost_reconciler_leads", "Whether this one leads", multiprocess_mode="livesum"
+        )
+
+
+class Reconciler:
+    def __init__(
+        self, log: Log, ledger: Ledger, keyring: Keyring, queues: Queues, clock: Clock
+    ) -> None:
+        self._log = log
+        self._ledger = ledger
+        self._queues = queues
+        self._leadership = Leadership()
+        self._to_queue = ToQueue(ledger, keyring, queues, clock)
+        self._to_ledger = ToLedger(ledger, keyring, clock)
+        self._metrics = ReconcileMetrics()
+        self._epochs: dict[str, list[bytes]] = {}
+        self._silent = False
+
+    async def loop(self, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            try:
+                if await self._leads():
+                    await self._turn(stop)
+                self._heard()
+            except (SQLAlchemyError, QueueError) as error:
+                self._missed(error)
+            await pause(stop, TICK_SECONDS)
+        await self._ledger.run(self._leadership.release)
+
+    async def _leads(self) -> bool:
+        leads = await self._ledger.run(self._leadership.held)
+        self._metrics.leads.set(leads)
+        if not leads:
+            self._epochs.clear()
+        return leads
+
+    async def _turn(self, stop: asyncio.Event) -> None:
+        names = await self._ledger.run(list_queues)
+        wiped = False
+        for name in {self._queues.full_name(one) for one in names}:
+            queue = self._queues.named(name)
+            epochs = await queue.epochs()
+            wiped |= self._epochs.get(name) != epochs
+            registered = await self._to_ledger.drain(queue)
+            self._metrics.registered.inc(registered)
+            if registered:
+                self._log.info("reconciler.registered", queue=name, count=registered)
+            self._epochs[name] = epochs
+        await (self._sweep(stop) if wiped else self._step())
+
+    async def _sweep(self, stop: asyncio.Event) -> None:
+        """Over all rows at once, as fast as it goes."""
+        self._to_queue.start_over()
+        at_end = False
+        while not (at_end or stop.is_set()):
+            at_end = await self._step()
+
+    async def _step(self) -> bool:
+        enqueued, at_end = await self._to_queue.step()
+        self._metrics.enqueued.inc(enqueued)
+        if enqueued:
+            self._log.warning("reconciler.enqueued", count=enqueued)
+        return at_end
+
+    def _heard(self) -> None:
+        if self._silent:
+            self._log.info("reconciler.resumed")
+        self._silent = False
+
+    def _missed(self, error: Exception) -> None:
+        """Said once. What was not finished is begun again: nothing is known of the epochs."""
+        if not self._silent:
+            self._log.warning("reconciler.interrupted", reason=type(error).__name__)
+        self._silent = True
+        self._epochs.clear()

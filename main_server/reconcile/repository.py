@@ -1,0 +1,77 @@
+"""SQL for the reconciler: rows that wait, read once to ask about them and once more to act."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, select, text
+
+from main_server.tables import messages
+
+_LOCK = "gatepost.reconciler"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A row that says `queued`, and where its message should be waiting."""
+
+    message_id: bytes
+    queue: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """All that is needed to enqueue a message again."""
+
+    message_id: bytes
+    client_id: str
+    domain: str
+    queue: str
+    cert_fingerprint: bytes
+    encrypted_body: bytes
+    key_id: int
+    queued_at: datetime
+    due_at: datetime
+    expires_at: datetime
+    client_timestamp: datetime | None
+    attempt_count: int
+    priority: int
+    generation: int
+
+
+def list_overdue(
+    connection: Connection, after: bytes, due_before: datetime, limit: int
+) -> list[Waiting]:
+    """Rows that have been due for a while and still wait, after a place in the order of ids."""
+    query = (
+        select(messages.c.message_id, messages.c.queue)
+        .where(
+            messages.c.status == "queued",
+            messages.c.message_id > after,
+            messages.c.due_at < due_before,
+        )
+        .order_by(messages.c.message_id)
+        .limit(limit)
+    )
+    return [Waiting(*row) for row in connection.execute(query)]
+
+
+def read_queued(connection: Connection, ids: Sequence[bytes]) -> list[Row]:
+    """Those of the rows that say `queued` now."""
+    columns = [messages.c[name] for name in Row.__slots__]
+    query = select(*columns).where(
+        messages.c.message_id.in_(ids),
+        messages.c.status == "queued",
+        messages.c.encrypted_body.is_not(None),
+    )
+    return [Row(*row) for row in connection.execute(query)]
+
+
+def take_lead(connection: Connection) -> bool:
+    """One reconciler at a time: the lock belongs to the connection, and goes with it."""
+    return bool(connection.scalar(text("SELECT GET_LOCK(:name, 0)"), {"name": _LOCK}))
+
+
+def has_lead(connection: Connection) -> bool:
+    query = text("SELECT IS_USED_LOCK(:name) = CONNECTION_ID()")
+    return bool(connection.scalar(query, {"name": _LOCK}))

@@ -1,0 +1,37 @@
+"""Queue → ledger: what only Redis has is registered, as soon as both can be reached (I1).
+
+The senders of these have their 202 already, so a message that can't be queued any more leaves a row
+that says why.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from gatepost.clock import Clock
+from gatepost.queue import Exposed, Queue
+from main_server.database import Ledger
+from main_server.keys.service import Keyring
+from main_server.messages.register import register
+
+BATCH = 500
+
+
+class ToLedger:
+    def __init__(self, ledger: Ledger, keyring: Keyring, clock: Clock) -> None:
+        self._ledger = ledger
+        self._keyring = keyring
+        self._clock = clock
+
+    async def drain(self, queue: Queue) -> int:
+        """Registers all that is exposed in a queue; returns how many."""
+        registered = 0
+        while exposed := await queue.exposed(BATCH):
+            await self._register(exposed)
+            await queue.registered([one.id for one in exposed])
+            registered += len(exposed)
+        return registered
+
+    async def _register(self, exposed: Sequence[Exposed]) -> None:
+        envelopes = [msgspec.Raw(one.payload) for one in exposed]
+        await self._ledger.run(register, self._keyring, self._clock, envelopes, accepted=True)

@@ -1,0 +1,101 @@
+"""Ledger → queue: what the ledger says is waiting, and the queue doesn't know, is enqueued again.
+
+In this order, or a message that is settled meanwhile would come back: (a) ask the queue which ids it
+doesn't know; (b) read those rows again, in a transaction begun after (a); (c) what still says
+`queued` is sealed again and enqueued with everything that its row knows.
+"""
+
+from collections.abc import Sequence
+from uuid import UUID, uuid4
+
+from sqlalchemy import Engine
+
+from gatepost.clock import Clock, from_ms, to_ms
+from gatepost.envelope import Envelope, encode
+from gatepost.queue import Entry, Queues
+from gatepost.sealing import Sealer
+from main_server.database import Ledger, transact
+from main_server.keys.service import Keyring
+from main_server.reconcile import repository
+from main_server.reconcile.repository import Row, Waiting
+
+OVERDUE_MS = 5_000
+BATCH = 500
+
+FIRST = bytes(16)
+
+
+class ToQueue:
+    """A cursor that rolls over the waiting rows, from the oldest to the newest, again and again."""
+
+    def __init__(self, ledger: Ledger, keyring: Keyring, queues: Queues, clock: Clock) -> None:
+        self._ledger = ledger
+        self._keyring = keyring
+        self._queues = queues
+        self._clock = clock
+        self._sealer = Sealer()
+        self._after = FIRST
+
+    def start_over(self) -> None:
+        self._after = FIRST
+
+    async def step(self) -> tuple[int, bool]:
+        """One batch: how many were enqueued again, and whether the cursor has come to the end."""
+        overdue = await self._ledger.run(_list_overdue, self._after, self._clock.now_ms())
+        at_end = len(overdue) < BATCH
+        self._after = FIRST if at_end else overdue[-1].message_id
+        enqueued = 0
+        for name, ids in _by_queue(overdue).items():
+            queue = self._queues.named(name)
+            if missing := await queue.missing(ids):
+                entries = await self._ledger.run(self._seal_again, missing)
+                await queue.enqueue(entries)
+                enqueued += len(entries)
+        return enqueued, at_end
+
+    def _seal_again(self, engine: Engine, ids: Sequence[bytes]) -> list[Entry]:
+        rows = transact(engine, lambda connection: repository.read_queued(connection, ids))
+        return [self._entry(engine, row) for row in rows]
+
+    def _entry(self, engine: Engine, row: Row) -> Entry:
+        message_id = UUID(bytes=row.message_id)
+        content = self._keyring.open_row(
+            engine, message_id, row.client_id, row.domain, row.key_id, row.encrypted_body
+        )
+        stamp = row.client_timestamp
+        envelope = Envelope(
+            message_id=message_id,
+            client_id=row.client_id,
+            domain=row.domain,
+            queue=row.queue,
+            cert_fingerprint=row.cert_fingerprint.hex(),
+            queued_at=to_ms(row.queued_at),
+            expires_at=to_ms(row.expires_at),
+            sealed=self._sealer.seal(
+                self._keyring.sealing_key(), message_id, row.client_id, row.domain, content
+            ),
+            request_id=f"reconciler-{uuid4()}",
+            traceparent="",
+            client_timestamp=None if stamp is None else to_ms(stamp),
+        )
+        return Entry(
+            id=row.message_id,
+            payload=encode(envelope),
+            priority=row.priority,
+            due_at=to_ms(row.due_at),
+            expires_at=to_ms(row.expires_at),
+            attempts=row.attempt_count,
+            generation=row.generation,
+        )
+
+
+def _list_overdue(engine: Engine, after: bytes, now: int) -> list[Waiting]:
+    before = from_ms(now - OVERDUE_MS)
+    return transact(engine, lambda c: repository.list_overdue(c, after, before, BATCH))
+
+
+def _by_queue(overdue: Sequence[Waiting]) -> dict[str, list[bytes]]:
+    found: dict[str, list[bytes]] = {}
+    for one in overdue:
+        found.setdefault(one.queue, []).append(one.message_id)
+    return found
