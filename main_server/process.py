@@ -10,8 +10,8 @@ from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 from gatepost.clock import Clock
 from gatepost.logs import Log
 from gatepost.loops import backoff, pause
-from gatepost.service.api import create_api
 from gatepost.queue import Queues, connect
+from gatepost.service.api import create_api
 from gatepost.service.http import serve
 from gatepost.service.redis import RedisWatch, redis_loop
 from gatepost.service.requests import RequestMetrics, Requests

@@ -1,4 +1,4 @@
-"""Ledger → queue: what the ledger says is waiting, and the queue doesn't know, is enqueued again.
+"""Ledger → queue: what the ledger says waits, and the queue doesn't know, is enqueued again.
 
 In this order, or a message that is settled meanwhile would come back: (a) ask the queue which ids it
 doesn't know; (b) read those rows again, in a transaction begun after (a); (c) what still says
@@ -12,10 +12,12 @@ from sqlalchemy import Engine
 
 from gatepost.clock import Clock, from_ms, to_ms
 from gatepost.envelope import Envelope, encode
+from gatepost.errors import CannotOpen
 from gatepost.queue import Entry, Queues
 from gatepost.sealing import Sealer
 from main_server.database import Ledger, transact
 from main_server.keys.service import Keyring
+from main_server.messages.repository import mark_failed
 from main_server.reconcile import repository
 from main_server.reconcile.repository import Row, Waiting
 
@@ -54,8 +56,16 @@ class ToQueue:
         return enqueued, at_end
 
     def _seal_again(self, engine: Engine, ids: Sequence[bytes]) -> list[Entry]:
-        rows = transact(engine, lambda connection: repository.read_queued(connection, ids))
-        return [self._entry(engine, row) for row in rows]
+        """What can't be opened any more will never be delivered: its row says so."""
+        entries, unreadable = [], []
+        for row in transact(engine, lambda c: repository.read_queued(c, ids)):
+            try:
+                entries.append(self._entry(engine, row))
+            except CannotOpen:
+                unreadable.append(row.message_id)
+        if unreadable:
+            transact(engine, lambda c: mark_failed(c, unreadable, 0, "unreadable"))
+        return entries
 
     def _entry(self, engine: Engine, row: Row) -> Entry:
         message_id = UUID(bytes=row.message_id)
