@@ -83,7 +83,7 @@ class Child:
         """Kills it and its whole session, at once."""
         if self._process is None:
             return
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError, PermissionError):  # it's gone; others may have its number
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 

@@ -74,7 +74,7 @@ class Stack:
             ended = self._supervisor.exit_code() is not None
             yield output.read()
             if ended:
-                raise Failure(f"It did not start; all it said is in {self._supervisor.log}")
+                raise Failure(self._supervisor.last_words())
             time.sleep(0.05)
         yield output.read()
 

@@ -26,8 +26,8 @@ def step(name: str) -> Iterator[None]:
     begun = time.monotonic()
     try:
         yield
-    except BaseException:
-        print("failed", flush=True)
+    except BaseException as error:
+        print("failed" if isinstance(error, Exception) else "stopped", flush=True)
         raise
     print(f"{time.monotonic() - begun:5.1f} s", flush=True)
 

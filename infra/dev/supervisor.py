@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from infra.dev.configuration import write_configuration
 from infra.dev.engines.find import clean_environment
+from infra.dev.engines.server import Server
 from infra.dev.first_message import send_first_message
 from infra.dev.follow import Follower
 from infra.dev.keeper import Keeper
@@ -64,11 +65,8 @@ class Supervisor:
         _wait_for_former(self._place)
         self._ports.demand_free()
         stores = choose_stores(self._place)
-        with step(" and ".join(server.child.name for server in stores.servers) or "your stores"):
-            for server in stores.servers:
-                self._keeper.launch(server.child, server.launch)
-            for server in stores.servers:
-                server.wait()
+        if stores.servers:
+            self._start_servers(stores.servers)
         write_configuration(self._place, self._ports, stores)
         with step("tables, certificates, first client"):
             seed(self._place)
@@ -79,6 +77,13 @@ class Supervisor:
         print(f"  {'first message, over mTLS '.ljust(WIDTH, '.')} delivered in {milliseconds} ms")
         print(welcome(status, "Ctrl-C" if self._in_foreground else "./dev down"), flush=True)
         self._publish(status)
+
+    def _start_servers(self, servers: list[Server]) -> None:
+        with step(" and ".join(server.child.name for server in servers)):
+            for server in servers:
+                self._keeper.launch(server.child, server.launch)
+            for server in servers:
+                server.wait()
 
     def _start_services(self) -> None:
         ops = self._ports.ops()

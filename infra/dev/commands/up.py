@@ -1,6 +1,7 @@
 """`./dev up`: starts everything, in the foreground until Ctrl-C or in the background."""
 
 import argparse
+import sys
 
 from infra.dev.paths import VAR
 from infra.dev.place import Place
@@ -24,7 +25,10 @@ def main() -> None:
     print("Starting Gatepost", flush=True)
     if arguments.detach:
         stack = Stack(VAR, arguments.port_base, outlives=True)
-        stack.start(echo=lambda text: print(text, end="", flush=True))
+        try:
+            stack.start(echo=lambda text: print(text, end="", flush=True))
+        except Failure:
+            sys.exit(1)  # it has said why
     else:
         supervise(Place(VAR), Ports.at(arguments.port_base), in_foreground=True)
 
