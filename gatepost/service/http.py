@@ -7,9 +7,9 @@ before any application sees it.
 
 import asyncio
 import contextlib
-import json
 import socket
 import ssl
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,8 +17,9 @@ import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from gatepost.errors import Malformed
 from gatepost.identity import Certificate
-from gatepost.problem import MEDIA_TYPE, TYPE_BASE
+from gatepost.problem import MEDIA_TYPE, describe
 
 CERTIFICATE = "gatepost.certificate"
 HEADER_BYTES = 16 * 1024
@@ -28,11 +29,15 @@ DRAIN_SECONDS = 20
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """HTTP/1.1 with a limit on headers and on the time that they take."""
+    """HTTP/1.1 with a limit on headers and on the time that they take.
+
+    The parser hands a header over when it has all of it, so what it still holds is counted as well:
+    `unread` is what came since it last handed over anything but headers.
+    """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.header_bytes = 0
+        self.header_bytes = self.unread = 0
         self.timeout_keep_alive_task = self.loop.call_later(
             FIRST_REQUEST_SECONDS, self.timeout_keep_alive_handler
         )
@@ -40,11 +45,26 @@ class BoundedHttp(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         # The timer ends when the headers are complete, not at the first byte: a peer that sends
         # its headers a byte a minute must not be able to stay.
+        if self.transport.is_closing():
+            return
+        self.unread += len(data)
         with contextlib.suppress(httptools.HttpParserUpgrade):
             try:
                 self.parser.feed_data(data)
             except httptools.HttpParserError:
-                self.send_400_response("This is not an HTTP request that can be read.")
+                self._refuse("This is not an HTTP request that can be read.")
+                return
+        if self.unread > HEADER_BYTES:
+            self._refuse(f"The headers may have {HEADER_BYTES} bytes at most.")
+
+    def _refuse(self, why: str) -> None:
+        """Not before what came earlier on this connection has had its own answer."""
+        earlier = self.cycle
+        if earlier and not earlier.more_body and not earlier.response_complete:
+            earlier.keep_alive = False
+            self.flow.pause_reading()
+        else:
+            self.send_400_response(why)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -55,12 +75,21 @@ class BoundedHttp(HttpToolsProtocol):
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._count(len(name) + len(value))
+        self._count(len(name) + len(value) + len(b": \r\n"))
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
+        self.unread = 0
         self._unset_keepalive_if_required()
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self.unread = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self.unread = 0
+        super().on_message_complete()
 
     def _count(self, size: int) -> None:
         self.header_bytes += size
@@ -68,12 +97,12 @@ class BoundedHttp(HttpToolsProtocol):
             raise ValueError("too many header bytes")
 
     def send_400_response(self, msg: str) -> None:
-        kind, title = "malformed", "The request can't be read"
-        document = {"type": TYPE_BASE + kind, "title": title, "status": 400, "detail": msg}
-        body = json.dumps(document).encode()
+        request_id = str(uuid.uuid4())
+        body = describe(Malformed(msg), request_id).body()
         self.transport.write(
             b"HTTP/1.1 400 Bad Request\r\ncontent-type: %b\r\ncontent-length: %d\r\n"
-            b"connection: close\r\n\r\n%b" % (MEDIA_TYPE, len(body), body)
+            b"x-request-id: %b\r\nconnection: close\r\n\r\n%b"
+            % (MEDIA_TYPE, len(body), request_id.encode(), body)
         )
         self.transport.close()
 
