@@ -39,7 +39,7 @@ def _shared(
     retry_for: Annotated[
         float,
         typer.Option(
-            metavar="SECONDS", min=0, help="How long to go on trying while nothing is accepted."
+            metavar="SECONDS", min=0, help="How long to go on trying, under the same key."
         ),
     ] = 5.0,
     json: Annotated[

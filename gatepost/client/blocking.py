@@ -20,10 +20,9 @@ class Client:
     """A connection to the gateway, for use with `with` or `close()`; safe to share by threads.
 
     Every send carries an Idempotency-Key: the one given, or a new UUID. It is kept when the send is
-    repeated, here (for up to `retry_for` seconds, and only what was certainly not accepted: no
-    connection, 429, 503) or by the caller after an `OutcomeUnknown`, with the key of that error.
-    The gateway does not yet compare keys, so that repeating may make a second message; for the same
-    reason an `OutcomeUnknown` is not repeated here.
+    repeated: here, for up to `retry_for` seconds (no connection, 429, 503, no answer), or by the
+    caller, under the key of the error. The gateway knows a repeat by its key and answers with the
+    first one's receipt, so that repeating never makes a second message.
 
     `timeout` is for one try, in seconds. `retry_for=0` tries once.
     """

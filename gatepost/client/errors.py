@@ -78,7 +78,7 @@ class NotFound(GatepostError):
 
 
 class RetryableError(GatepostError):
-    """Nothing was accepted; the same may succeed after `retry_after` seconds."""
+    """The same may succeed after `retry_after` seconds."""
 
     def __init__(
         self,
@@ -93,19 +93,22 @@ class RetryableError(GatepostError):
 
 
 class RateLimited(RetryableError):
-    """Too many requests for this client."""
+    """Too many requests for this client; nothing was accepted."""
 
     kind = "rate-limited"
 
 
 class Unavailable(RetryableError):
-    """The gateway can't be reached or can't work just now."""
+    """The gateway can't be reached or can't work just now; nothing was accepted."""
 
     kind = "unavailable"
 
 
-class OutcomeUnknown(GatepostError):
-    """Whether the message was accepted can't be known: repeat it under its `idempotency_key`."""
+class OutcomeUnknown(RetryableError):
+    """Whether the message was accepted can't be known: repeat it under its `idempotency_key`.
+
+    The gateway answers a repeat with the first one's receipt, so that it makes no second message.
+    """
 
     kind = "outcome-unknown"
     advice: ClassVar[str] = (

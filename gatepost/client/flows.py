@@ -16,10 +16,10 @@ import httpx
 
 from gatepost.client.answers import Identity, MessageStatus, Receipt
 from gatepost.client.calls import Call, send_call, status_call, whoami_call
-from gatepost.client.errors import GatepostError, StillWaiting
+from gatepost.client.errors import GatepostError, OutcomeUnknown, StillWaiting
 from gatepost.client.parsing import parse_identity, parse_receipt, parse_status
 from gatepost.client.refusals import refusal
-from gatepost.client.retries import pause_before_retry
+from gatepost.client.retries import last_word, pause_before_retry
 
 log = logging.getLogger("gatepost.client")
 
@@ -54,6 +54,7 @@ def exchange(call: Call, timing: Timing, retry_for: float) -> Flow[httpx.Respons
     """One call, repeated as `retries` allows, until it succeeds or `retry_for` seconds are over."""
     until = timing.now() + retry_for
     retries = 0
+    unknown: OutcomeUnknown | None = None
     while True:
         heard = yield call
         if isinstance(heard, httpx.Response):
@@ -66,7 +67,9 @@ def exchange(call: Call, timing: Timing, retry_for: float) -> Flow[httpx.Respons
             heard, retries=retries, remaining=remaining, jitter=timing.jitter()
         )
         if pause is None:
-            raise heard
+            raise last_word(heard, unknown)
+        if isinstance(heard, OutcomeUnknown):
+            unknown = heard
         retries += 1
         log.info("%s Trying again in %.1f s (request %s).", heard, pause, call.request_id)
         yield Pause(pause)

@@ -12,7 +12,10 @@ from gatepost.client import errors
 from gatepost.client.calls import MESSAGES, WHOAMI, Call
 from gatepost.errors import FieldError
 
-OUTCOME_UNKNOWN = "urn:gatepost:problem:outcome-unknown"
+# Another post with the same key is under way: if it is ours, what will come of it is not known.
+_UNKNOWN_TYPES = frozenset(
+    f"urn:gatepost:problem:{slug}" for slug in ("outcome-unknown", "still-under-way")
+)
 NOT_GATEPOST = "The answer is not one of Gatepost's. Does the address lead to its proxy?"
 
 _BY_STATUS: dict[int, type[errors.GatepostError]] = {
@@ -39,7 +42,7 @@ def refusal(call: Call, response: httpx.Response, now: datetime) -> errors.Gatep
 def _class_of(
     call: Call, status: int, problem: errors.Problem | None
 ) -> type[errors.GatepostError]:
-    if problem is not None and problem.type == OUTCOME_UNKNOWN:
+    if problem is not None and problem.type in _UNKNOWN_TYPES:
         return errors.OutcomeUnknown
     if problem is None and status < 500 and status != 429:
         return errors.UnexpectedAnswer
@@ -61,7 +64,7 @@ def _words(cls: type[errors.GatepostError], status: int, problem: errors.Problem
     if problem is not None:
         words = problem.detail or problem.title or words
         places = "; ".join(f"{e.pointer or '/'}: {e.detail}" for e in problem.errors)
-    if cls is errors.OutcomeUnknown and (problem is None or problem.type != OUTCOME_UNKNOWN):
+    if cls is errors.OutcomeUnknown and (problem is None or problem.type not in _UNKNOWN_TYPES):
         words = f"{words} {errors.OutcomeUnknown.advice}"
     return f"{words} ({places})" if places else words
 

@@ -1,20 +1,9 @@
 """When a call is repeated, and after how long: pure, the same for both clients."""
 
-from gatepost.client.errors import GatepostError, RateLimited, RetryableError, Unavailable
+from gatepost.client.errors import GatepostError, OutcomeUnknown, RateLimited, Refused, Unavailable
 
 FIRST_PAUSE = 0.2
 LONGEST_PAUSE = 5.0
-
-
-def certainly_not_accepted(error: GatepostError) -> bool:
-    """Whether repeating can't make a second message of one.
-
-    Never connected, 429 and the gateway's own 503 ("nothing of it was kept") all say: no.
-    `OutcomeUnknown` says: perhaps. Each send keeps its Idempotency-Key when it is repeated, but the
-    gateway doesn't compare keys yet, so that a second try could be a second message. Once it does,
-    `OutcomeUnknown` belongs here.
-    """
-    return isinstance(error, (RateLimited, Unavailable))
 
 
 def pause_before_retry(
@@ -22,13 +11,28 @@ def pause_before_retry(
 ) -> float | None:
     """Seconds to wait before the next try; None when there is to be none.
 
+    Two reasons make a repeat safe. Never connected, 429 and the gateway's 503 say that nothing was
+    accepted. And where that can't be known, the repeat carries the same Idempotency-Key, and the
+    gateway answers with the receipt of the first. Everything else would only fail again.
+
     What the gateway asks for (Retry-After) is waited in full; to it comes a growing, capped pause,
     of which each client takes a share by chance (`jitter`, 0 to 1), so that they don't come back
     all at once. A pause that would outlast what remains is not begun.
     """
-    if not certainly_not_accepted(error):
+    if not isinstance(error, (RateLimited, Unavailable, OutcomeUnknown)):
         return None
-    asked = error.retry_after if isinstance(error, RetryableError) else None
     grown = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(retries, 10))
-    pause = (asked or 0.0) + jitter * grown
+    pause = (error.retry_after or 0.0) + jitter * grown
     return pause if pause < remaining else None
+
+
+def last_word(error: GatepostError, unknown: OutcomeUnknown | None) -> GatepostError:
+    """What to raise in the end: a try that may have been accepted is not forgotten.
+
+    If such a one (`unknown`) was followed by "can't be reached", say, then whether the message was
+    accepted is as unknown as before. But what is refused for what it is was refused the first time.
+    """
+    if unknown is None or isinstance(error, (Refused, OutcomeUnknown)):
+        return error
+    unknown.__cause__ = error
+    return unknown

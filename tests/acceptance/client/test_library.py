@@ -4,11 +4,12 @@ import asyncio
 import ssl
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
 
-from gatepost.client import AsyncClient, CertificateError, Client
+from gatepost.client import AsyncClient, CertificateError, Client, Refused
 from infra.dev.stack import Stack
 from tests.unit.client.gateway import Authority, Pair
 
@@ -56,3 +57,26 @@ def test_without_a_certificate_there_is_no_answer(connection: dict[str, Any]) ->
         pytest.raises(httpx.TransportError),
     ):
         nobody.get(f"{connection['base_url']}/api/v1/whoami")
+
+
+async def test_a_repeat_under_the_same_key_is_the_same_message(connection: dict[str, Any]) -> None:
+    """Also when all come at once: the ones that meet the first under way come again."""
+    key = str(uuid4())
+    async with AsyncClient(**connection) as gateway:
+        receipts = await asyncio.gather(
+            *(gateway.send(NUMBER, BODY, idempotency_key=key) for _ in range(10))
+        )
+        with pytest.raises(Refused, match="Use a new one"):
+            await gateway.send(NUMBER, "Other words.", idempotency_key=key)
+    assert len({receipt.message_id for receipt in receipts}) == 1
+
+
+def test_a_send_outlasts_the_loss_of_the_proxy(stack: Stack, connection: dict[str, Any]) -> None:
+    """Killed in the midst of sends: each is repeated under its key until it is accepted."""
+    with Client(**connection, retry_for=60) as gateway:
+        sent = [gateway.send(NUMBER, BODY).message_id for _ in range(20)]
+        stack.kill("proxy")
+        sent += [gateway.send(NUMBER, BODY).message_id for _ in range(20)]
+        finals = {gateway.wait(message_id, timeout=60).status for message_id in sent}
+    assert len(set(sent)) == 40
+    assert finals == {"delivered"}

@@ -210,7 +210,7 @@ def test_each_refusal_has_its_exit_code(
     gatepost: Command, gateway: Gateway, told: Told, code: int, kind: str
 ) -> None:
     gateway.script(told)
-    ran = gatepost("message", "send", "--json", stdin=as_json())
+    ran = gatepost("message", "send", "--retry-for", "0", "--json", stdin=as_json())
     assert (ran.code, ran.out) == (code, "")
     assert (ran.error["kind"], ran.error["exit_code"]) == (kind, code)
     assert ran.error["idempotency_key"] == gateway.asked[0].headers["Idempotency-Key"]
@@ -244,7 +244,7 @@ def test_an_unknown_outcome_names_the_key_to_repeat_it_with(
     gatepost: Command, gateway: Gateway
 ) -> None:
     gateway.script(told_problem(503, "outcome-unknown"))
-    ran = gatepost("message", "send", stdin=as_json())
+    ran = gatepost("message", "send", "--retry-for", "0", stdin=as_json())
     assert gateway.asked[0].headers["Idempotency-Key"] in ran.err
 
 

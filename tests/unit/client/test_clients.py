@@ -96,21 +96,53 @@ def test_what_was_not_accepted_is_sent_again_under_the_same_key(
     assert len(set(keys(gateway))) == 1
 
 
-def test_an_unknown_outcome_is_not_sent_again(either: Either, gateway: Gateway) -> None:
-    gateway.script(told_problem(503, "outcome-unknown", retry_after=0))
-    with pytest.raises(OutcomeUnknown) as caught:
-        either(send)
-    assert [caught.value.idempotency_key] == keys(gateway)
+UNKNOWN = [
+    Told(hang_up=True),
+    Told(502),
+    told_problem(500, "internal"),
+    told_problem(503, "outcome-unknown", retry_after=0),
+    told_problem(409, "still-under-way", retry_after=0),
+]
 
 
-@pytest.mark.parametrize("told", [Told(hang_up=True), told_problem(500, "internal"), Told(502)])
-def test_a_send_that_broke_off_has_an_unknown_outcome(
+@pytest.mark.parametrize("told", UNKNOWN)
+def test_what_may_have_been_accepted_is_sent_again_under_the_same_key(
+    either: Either, gateway: Gateway, told: Told
+) -> None:
+    gateway.script(told, ACCEPTED)
+    assert either(send).message_id == MESSAGE_ID
+    assert len(gateway.asked) == 2
+    assert len(set(keys(gateway))) == 1
+
+
+@pytest.mark.parametrize("told", UNKNOWN)
+def test_what_may_have_been_accepted_is_said_so_with_its_key(
     either: Either, gateway: Gateway, told: Told
 ) -> None:
     gateway.script(told)
+    with pytest.raises(OutcomeUnknown) as caught:
+        either(send, retry_for=0)
+    assert [caught.value.idempotency_key] == keys(gateway)
+
+
+@pytest.mark.parametrize(
+    "told", [told_problem(429, "rate-limited", retry_after=60), told_problem(403, "wrong-role")]
+)
+def test_a_try_that_may_have_been_accepted_is_not_forgotten(
+    either: Either, gateway: Gateway, told: Told
+) -> None:
+    gateway.script(Told(hang_up=True), told)
     with pytest.raises(OutcomeUnknown, match="same idempotency key"):
         either(send)
-    assert len(gateway.asked) == 1
+    assert len(gateway.asked) == 2
+
+
+def test_what_is_refused_for_what_it_is_was_never_accepted(
+    either: Either, gateway: Gateway
+) -> None:
+    gateway.script(Told(hang_up=True), told_problem(422, "invalid"))
+    with pytest.raises(Refused):
+        either(send)
 
 
 @pytest.mark.parametrize("told", [Told(hang_up=True), told_problem(500, "internal"), Told(502)])
@@ -282,7 +314,7 @@ def test_a_slow_answer_has_an_unknown_outcome(either: Either, gateway: Gateway) 
     released = Event()
     gateway.answer = never
     with pytest.raises(OutcomeUnknown, match="in time"):
-        either(send, timeout=0.1)
+        either(send, timeout=0.1, retry_for=0)
     released.set()
 
 

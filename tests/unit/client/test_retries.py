@@ -1,18 +1,17 @@
-"""What is repeated and when: only what was certainly not accepted, never past the deadline."""
+"""What is repeated and when: only what makes no second message, and never past the deadline."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.client import errors
-from gatepost.client.retries import LONGEST_PAUSE, certainly_not_accepted, pause_before_retry
+from gatepost.client.retries import FIRST_PAUSE, LONGEST_PAUSE, last_word, pause_before_retry
 
-NOT_ACCEPTED = {errors.RateLimited, errors.Unavailable}
+REPEATED = {errors.RateLimited, errors.Unavailable, errors.OutcomeUnknown}
 OTHERS = {
     errors.Refused,
     errors.Forbidden,
     errors.NotFound,
-    errors.OutcomeUnknown,
     errors.CertificateError,
     errors.UnexpectedAnswer,
 }
@@ -25,12 +24,13 @@ def test_each_kind_of_error_is_judged_here() -> None:
         for cls in vars(errors).values()
         if isinstance(cls, type) and issubclass(cls, errors.GatepostError)
     }
-    assert found == NOT_ACCEPTED | OTHERS | bases
+    assert found == REPEATED | OTHERS | bases
 
 
-@pytest.mark.parametrize("cls", sorted(NOT_ACCEPTED, key=str))
-def test_what_was_not_accepted_may_be_repeated(cls: type[errors.GatepostError]) -> None:
-    assert certainly_not_accepted(cls("words"))
+@pytest.mark.parametrize("cls", sorted(REPEATED, key=str))
+def test_what_can_be_repeated_without_harm_is(cls: type[errors.GatepostError]) -> None:
+    pause = pause_before_retry(cls("words"), retries=0, remaining=1, jitter=1.0)
+    assert pause == FIRST_PAUSE
 
 
 @pytest.mark.parametrize("cls", sorted(OTHERS, key=str))
@@ -64,3 +64,13 @@ def test_pauses_grow() -> None:
     error = errors.Unavailable("words")
     pauses = [pause_before_retry(error, retries=n, remaining=60, jitter=1.0) for n in (0, 1, 2, 10)]
     assert pauses == [0.2, 0.4, 0.8, 5.0]
+
+
+def test_the_last_word_remembers_what_may_have_been_accepted() -> None:
+    unknown = errors.OutcomeUnknown("perhaps")
+    for cls in (errors.Unavailable, errors.RateLimited, errors.Forbidden, errors.CertificateError):
+        assert last_word(cls("words"), unknown) is unknown
+        error = cls("words")
+        assert last_word(error, None) is error
+    refused = errors.Refused("words")
+    assert last_word(refused, unknown) is refused
