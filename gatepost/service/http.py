@@ -48,12 +48,15 @@ class BoundedHttp(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         self.unread += len(data)
-        with contextlib.suppress(httptools.HttpParserUpgrade):
-            try:
-                self.parser.feed_data(data)
-            except httptools.HttpParserError:
-                self._refuse("This is not an HTTP request that can be read.")
-                return
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            # We offer none: the request is served as it is, but what follows can't be parsed.
+            self.cycle.keep_alive = False
+            self.unread = 0
+        except httptools.HttpParserError:
+            self._refuse("This is not an HTTP request that can be read.")
+            return
         if self.unread > HEADER_BYTES:
             self._refuse(f"The headers may have {HEADER_BYTES} bytes at most.")
 
