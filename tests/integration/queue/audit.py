@@ -102,7 +102,8 @@ async def take_snapshot(redis: Client, keys: PartitionKeys) -> Snapshot:
 
 
 def _record(raw: bytes) -> Record:
-    return Record(*HEAD.unpack_from(raw), raw[34:50] if raw[0] & ORDERED else b"")
+    line = raw[34:50] if raw[0] & ORDERED else b""
+    return Record(*(*HEAD.unpack_from(raw), line))
 
 
 def faults(seen: Snapshot) -> list[str]:
