@@ -1,0 +1,311 @@
+"""The HTTP port against peers who don't mean it well: bounded, answered, alive afterwards."""
+
+import asyncio
+import json
+import time
+
+import pytest
+
+from gatepost.service import asgi, http
+from tests.unit.service.conftest import LIMIT, Port
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+GOOD = b"GET /good HTTP/1.1\r\nHost: h\r\n\r\n"
+HEAD = b"POST /a HTTP/1.1\r\nHost: h\r\n"
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+def post(body: bytes, *headers: bytes) -> bytes:
+    length = b"Content-Length: %d" % len(body)
+    return HEAD + b"".join(line + b"\r\n" for line in (length, *headers)) + b"\r\n" + body
+
+
+async def test_a_request_is_served(port: Port) -> None:
+    answer = await port.ask(post(b"hello"))
+    assert (answer.status, answer.body) == (200, b'{"read":5}')
+    assert port.seen == [("POST", "/a", b"hello")]
+    assert "server" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+        b"\x00\r\n\r\n",
+        b"hello\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET / FTP/1.1\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"CONNECT other:443 HTTP/1.1\r\nHost: h\r\n\r\n",
+        b"BREW / HTTP/1.1\r\nHost: h\r\n\r\n",
+        b"GET /\xff\xfe HTTP/1.1\r\nHost: h\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: h\r\nA: \x00\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: h\r\nA\x00: b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost : h\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: h\r\nA: b\r\n c\r\n\r\n",
+        b"GET / HTTP/1.1\r\n: b\r\n\r\n",
+        b"GET / HTTP/1.1\nHost: h\n\n",
+        HEAD + b"Content-Length: -1\r\n\r\n",
+        HEAD + b"Content-Length: 1e3\r\n\r\n",
+        HEAD + b"Content-Length: 0x10\r\n\r\n",
+        HEAD + b"Content-Length: +5\r\n\r\nhello",
+        HEAD + b"Content-Length: %b\r\n\r\n" % (b"9" * 40),
+        HEAD + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
+        HEAD + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        HEAD + b"Transfer-Encoding: gzip\r\n\r\n0\r\n\r\n",
+        HEAD + b"Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+        CHUNKED + b"zz\r\n",
+        CHUNKED + b"-1\r\n",
+        CHUNKED + b"ffffffffffffffffff\r\n",
+        CHUNKED + b"5\r\nhelloX",
+        CHUNKED + b"5\nhello\r\n0\r\n\r\n",
+    ],
+)
+async def test_what_is_not_http_is_told_so_once_and_cut_off(port: Port, data: bytes) -> None:
+    async with port.connection() as peer:
+        peer.send(data)
+        answer = await peer.answer()
+        assert answer.status == 400
+        assert await peer.ended() == b""
+    assert answer.headers["content-type"] == "application/problem+json"
+    document = json.loads(answer.body)
+    assert document["type"] == "urn:gatepost:problem:malformed"
+    assert document["request_id"] == answer.headers["x-request-id"]
+    assert port.seen == []
+    assert (await port.ask(GOOD)).status == 200
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET /%s HTTP/1.1\r\nHost: h\r\n\r\n" % (b"a" * 17_000),
+        b"GET / HTTP/1.1\r\nHost: h\r\nA: %b\r\n\r\n" % (b"a" * 17_000),
+        b"GET / HTTP/1.1\r\nHost: h\r\n%b: a\r\n\r\n" % (b"a" * 17_000),
+        b"GET / HTTP/1.1\r\nHost: h\r\n%b\r\n" % (b"a: b\r\n" * 3_000),
+        b"GET / HTTP/1.1\r\nHost: h\r\n%b\r\n" % (b"a:\r\n" * 5_000),
+        CHUNKED + b"5\r\nhello\r\n0\r\n" + b"a: b\r\n" * 3_000 + b"\r\n",
+    ],
+    ids=["path", "value", "name", "many", "many empty", "trailers"],
+)
+async def test_headers_that_are_too_large_are_refused(port: Port, data: bytes) -> None:
+    assert (await port.ask(data)).status == 400
+    assert port.seen == []
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"GET /",
+        b"GET / HTTP/1.1\r\nHost: h\r\nA: ",
+        b"GET / HTTP/1.1\r\nHost: h\r\n",
+        b"GET / HTTP/1.1\r\nHost: h\r\nA: b\r\n",
+        CHUNKED + b"5;",
+        CHUNKED + b"5\r\nhello\r\n0\r\nA: ",
+        b"\r\n",
+        GOOD + b"GET / HTTP/1.1\r\nA: ",
+    ],
+    ids=["path", "value", "name", "headers", "extension", "trailer", "blank lines", "second"],
+)
+async def test_what_never_ends_is_cut_off_before_it_is_much(port: Port, start: bytes) -> None:
+    """The parser hands a header over when it has all of it: what it holds must be bounded too."""
+    piece = b"b: c\r\n" * 2_000 if start.endswith(b"b\r\n") else b"a" * 16_384
+    piece = b"\r\n" * 8_192 if start == b"\r\n" else piece
+    async with port.connection() as peer:
+        peer.send(start)
+        sent = await peer.pour(piece, 64 << 20)
+    assert sent < 16 << 20, "what the kernel takes in between is a few megabytes"
+    assert (await port.ask(GOOD)).status == 200
+
+
+async def test_headers_up_to_the_limit_pass(port: Port) -> None:
+    data = b"GET / HTTP/1.1\r\nHost: h\r\nA: %b\r\n\r\n" % (b"a" * 16_000)
+    assert (await port.ask(data)).status == 200
+
+
+async def test_every_request_of_a_connection_has_its_own_limit(port: Port) -> None:
+    one = b"GET / HTTP/1.1\r\nHost: h\r\nA: %b\r\n\r\n" % (b"a" * 10_000)
+    async with port.connection() as peer:
+        for _ in range(3):
+            peer.send(one)
+            assert (await peer.answer()).status == 200
+
+
+async def test_a_body_that_comes_in_small_pieces_is_not_taken_for_headers(port: Port) -> None:
+    async with port.connection() as peer:
+        peer.send(CHUNKED)
+        for _ in range(12_000):
+            peer.send(b"1\r\nx\r\n")
+        peer.send(b"0\r\n\r\n")
+        assert (await peer.answer()).body == b'{"read":12000}'
+
+
+async def test_headers_that_drip_are_not_waited_for(
+    port: Port, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "FIRST_REQUEST_SECONDS", 0.2)
+    started = time.monotonic()
+    async with port.connection() as peer:
+        peer.send(b"GET / HTTP/1.1\r\n")
+        ended = asyncio.create_task(peer.ended())
+        while not ended.done():
+            peer.send(b"A: b\r\n")
+            await asyncio.wait({ended}, timeout=0.02)
+    assert 0.15 < time.monotonic() - started < 2
+    assert port.seen == []
+
+
+async def test_a_silent_peer_is_not_kept(port: Port, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "FIRST_REQUEST_SECONDS", 0.1)
+    async with port.connection() as peer:
+        assert await peer.ended() == b""
+
+
+async def test_a_slow_answer_is_no_slow_request(
+    port: Port, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "FIRST_REQUEST_SECONDS", 0.1)
+    port.release.clear()
+    async with port.connection() as peer:
+        peer.send(GOOD)
+        await asyncio.sleep(0.3)  # longer than a request's headers may take
+        port.release.set()
+        assert (await peer.answer()).status == 200
+
+
+async def test_a_body_that_drips_is_not_waited_for(
+    port: Port, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asgi, "READ_SECONDS", 0.2)
+    async with port.connection() as peer:
+        peer.send(HEAD + b"Content-Length: 100\r\n\r\n")
+        for _ in range(20):
+            peer.send(b"x")
+            await asyncio.sleep(0.02)
+        answer = await peer.answer()
+    assert answer.status == 400
+    assert b"did not arrive" in answer.body
+
+
+@pytest.mark.parametrize("size", [LIMIT + 1, 100_000, 5_000_000])
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_a_sender_of_too_much_hears_the_answer(port: Port, size: int, chunked: bool) -> None:
+    """Even one that first sends everything and then listens."""
+    body = b"x" * size
+    async with port.connection() as peer:
+        if chunked:
+            peer.send(CHUNKED)
+            for start in range(0, size, 10_000):
+                piece = body[start : start + 10_000]
+                peer.send(b"%x\r\n%b\r\n" % (len(piece), piece))
+            peer.send(b"0\r\n\r\n")
+        else:
+            peer.send(post(body))
+        assert (await peer.answer()).status == 413
+        peer.send(GOOD)
+        assert (await peer.answer()).status == 200, "the connection is still good"
+
+
+async def test_pipelined_requests_are_answered_in_order(port: Port) -> None:
+    async with port.connection() as peer:
+        peer.send(b"".join(post(b"x" * n) for n in range(20)))
+        for n in range(20):
+            assert (await peer.answer()).body == b'{"read":%d}' % n
+
+
+async def test_garbage_behind_a_good_request_does_not_take_its_answer_away(port: Port) -> None:
+    port.release.clear()
+    async with port.connection() as peer:
+        peer.send(post(b"hello") + b"\x00\x01 garbage\r\n\r\n")
+        await asyncio.wait_for(port.begun.wait(), 5)
+        port.release.set()
+        answer = await peer.answer()
+        assert (answer.status, answer.body) == (200, b'{"read":5}')
+        assert await peer.ended() == b""
+
+
+async def test_garbage_behind_an_answered_request_is_told(port: Port) -> None:
+    async with port.connection() as peer:
+        peer.send(post(b"hello"))
+        assert (await peer.answer()).status == 200
+        peer.send(b"\x00\x01 garbage\r\n\r\n")
+        assert (await peer.answer()).status == 400
+
+
+async def test_a_chunked_body_is_read_whatever_its_pieces(port: Port) -> None:
+    data = CHUNKED + b"5\r\nhello\r\n1;name=value\r\n \r\n5\r\nworld\r\n0\r\n\r\n"
+    async with port.connection() as peer:
+        for n in range(len(data)):
+            peer.send(data[n : n + 1])
+        assert (await peer.answer()).status == 200
+    assert port.seen == [("POST", "/a", b"hello world")]
+
+
+async def test_head_has_no_body(port: Port) -> None:
+    async with port.connection() as peer:
+        peer.send(b"HEAD / HTTP/1.1\r\nHost: h\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        assert (await peer.line()).startswith(b"HTTP/1.1 200")
+        while await peer.line() != b"\r\n":
+            pass
+        assert (await peer.answer()).status == 200, "the next answer follows at once"
+
+
+async def test_expect_100_continue_is_answered_before_the_body(port: Port) -> None:
+    async with port.connection() as peer:
+        peer.send(HEAD + b"Content-Length: 5\r\nExpect: 100-continue\r\n\r\n")
+        assert await peer.line() == b"HTTP/1.1 100 Continue\r\n"
+        assert await peer.line() == b"\r\n"
+        peer.send(b"hello")
+        assert (await peer.answer()).body == b'{"read":5}'
+
+
+async def test_an_upgrade_is_not_offered(port: Port) -> None:
+    upgrade = b"Connection: upgrade\r\nUpgrade: websocket\r\n"
+    data = b"GET / HTTP/1.1\r\nHost: h\r\n" + upgrade + b"\r\n"
+    async with port.connection() as peer:
+        peer.send(data + GOOD)
+        answer = await peer.answer()
+        assert (answer.status, answer.headers["connection"]) == (200, "close")
+        assert await peer.ended() == b"", "nobody waits for what could not be read"
+    assert (await port.ask(post(b"hello", upgrade.strip()))).headers["connection"] == "close"
+
+
+async def test_a_peer_who_leaves_in_the_middle_disturbs_nobody(port: Port) -> None:
+    for part in (b"GET", HEAD, HEAD + b"Content-Length: 100\r\n\r\nabc", CHUNKED + b"5\r\nhe"):
+        async with port.connection() as peer:
+            peer.send(part)
+    port.release.clear()
+    async with port.connection() as peer:
+        peer.send(GOOD)
+        await asyncio.wait_for(port.begun.wait(), 5)
+    port.release.set()
+    assert (await port.ask(GOOD)).status == 200
+
+
+async def test_stopping_finishes_what_has_begun_and_takes_nothing_new(own_port: Port) -> None:
+    port = own_port
+    port.release.clear()
+    async with port.connection() as idle, port.connection() as busy:
+        idle.send(GOOD)
+        busy.send(GOOD)
+        await port.has_seen(2)
+        port.stop.set()
+        await refused(port)
+        port.release.set()
+        for peer in (idle, busy):
+            answer = await peer.answer()
+            assert answer.status == 200
+            assert answer.headers["connection"] == "close"
+            assert await peer.ended() == b""
+
+
+async def refused(port: Port) -> None:
+    """Waits until the port takes no connections any more."""
+    async with asyncio.timeout(5):
+        while True:
+            try:
+                async with port.connection():
+                    await asyncio.sleep(0.01)
+            except ConnectionRefusedError:
+                return
