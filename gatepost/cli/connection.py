@@ -6,7 +6,7 @@ Each setting comes from the first place that has it, but a certificate and its k
 import json
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from gatepost.cli.options import Options
 
 SETTINGS = ("url", "ca", "cert", "key")
 _FILES = ("ca", "cert", "key")
+_TOGETHER = (("url",), ("ca",), ("cert", "key"))
 _HOW = """\
 Give --url, --ca, --cert and --key,
 or set GATEPOST_URL, GATEPOST_CA, GATEPOST_CERT and GATEPOST_KEY,
@@ -44,34 +45,45 @@ class Connection:
 
 def find_connection(options: Options, environment: Mapping[str, str], folder: Path) -> Connection:
     file = configuration_file(environment)
-    places = [
-        Place("the options", _given({name: getattr(options, name) for name in SETTINGS})),
-        Place(
-            "the environment",
-            _given({name: environment.get(f"GATEPOST_{name.upper()}") for name in SETTINGS}),
-        ),
-        *_configured(file),
-        *_development(folder),
-    ]
-    return resolve(places, _HOW.format(file=file))
+    return resolve(_places(options, environment, file, folder), _HOW.format(file=file))
 
 
-def resolve(places: list[Place], how: str) -> Connection:
+def resolve(places: Iterable[Place], how: str) -> Connection:
+    """No place is looked into after everything is known: it might be unreadable for nothing."""
     settings: dict[str, str] = {}
     origin: dict[str, str] = {}
-    for group in (("url",), ("ca",), ("cert", "key")):
-        place = next((p for p in places if any(name in p.settings for name in group)), None)
-        for name in group:
-            if place is not None and name in place.settings:
-                settings[name], origin[name] = place.settings[name], place.name
-    if missing := [name for name in SETTINGS if name not in settings]:
-        raise Failure("usage", f"No gateway is set up here: {', '.join(missing)} missing.", how)
-    return Connection(**settings, origin=origin)
+    for place in places:
+        for group in _TOGETHER:
+            if settings.keys().isdisjoint(group):
+                found = {name: place.settings[name] for name in group if name in place.settings}
+                settings |= found
+                origin |= dict.fromkeys(found, place.name)
+        if len(settings) == len(SETTINGS):
+            return Connection(**settings, origin=origin)
+    missing = [name for name in SETTINGS if name not in settings]
+    raise Failure("usage", f"No gateway is set up here: {', '.join(missing)} missing.", how)
 
 
 def configuration_file(environment: Mapping[str, str]) -> Path:
     base = environment.get("XDG_CONFIG_HOME")
-    return (Path(base) if base else Path("~/.config").expanduser()) / "gatepost" / "config.toml"
+    return (Path(base) if base else _home() / ".config") / "gatepost" / "config.toml"
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:  # a user without a name, as in some containers
+        return Path("/")
+
+
+def _places(
+    options: Options, environment: Mapping[str, str], file: Path, folder: Path
+) -> Iterator[Place]:
+    yield Place("the options", _given({name: getattr(options, name) for name in SETTINGS}))
+    variables = {name: environment.get(f"GATEPOST_{name.upper()}") for name in SETTINGS}
+    yield Place("the environment", _given(variables))
+    yield from _configured(file)
+    yield from _development(folder)
 
 
 def _given(settings: Mapping[str, object]) -> dict[str, str]:

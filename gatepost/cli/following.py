@@ -4,39 +4,34 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
 from gatepost.cli.failure import Failure
+from gatepost.cli.options import Options
 from gatepost.cli.output import Output, Part
-from gatepost.cli.session import Session
+from gatepost.cli.session import session
 from gatepost.cli.words import COLOURS, ago, course, moment
 from gatepost.client import MessageStatus
 
 
-def show(session: Session, output: Output, message_id: str) -> None:
-    message = session.client.status(message_id)
+def show(options: Options, message_id: str) -> None:
+    output = Output(json=options.json)
+    with session(options) as opened:
+        message = opened.client.status(message_id)
     if output.json:
         output.result(message)
-        return
-    now = datetime.now(UTC)
-    output.say((f"{message.status:<11}", _colour(message)), message.message_id)
-    output.say((f"{'':<11}{course(message)}", "dim"))
-    times = {
-        "created": message.created_at,
-        "queued": message.queued_at,
-        "delivered": message.delivered_at,
-    }
-    for name, time in times.items():
-        if time is not None:
-            output.say(f"{'':<11}{name:<11}", moment(time), (f"  {ago(time, now)}", "dim"))
+    else:
+        _describe(output, message, datetime.now(UTC))
 
 
-def watch(session: Session, output: Output, message_id: str, timeout: float) -> None:
+def watch(options: Options, message_id: str, timeout: float) -> None:
+    output = Output(json=options.json)
+
     def tell(change: MessageStatus) -> None:
         if output.json:
             output.result(change)
         else:
-            output.say(*ended(change))
+            output.say(*in_a_line(change))
 
-    with output.busy("Waiting for the next change"):
-        follow(session.client.watch(message_id, timeout), tell)
+    with session(options) as opened, output.busy("Waiting for the next change"):
+        follow(opened.client.watch(message_id, timeout), tell)
 
 
 def follow(changes: Iterable[MessageStatus], tell: Callable[[MessageStatus], None]) -> None:
@@ -48,12 +43,25 @@ def follow(changes: Iterable[MessageStatus], tell: Callable[[MessageStatus], Non
             raise Failure("not-delivered", words, message_id=change.message_id)
 
 
-def ended(message: MessageStatus) -> tuple[Part, ...]:
+def in_a_line(message: MessageStatus) -> tuple[Part, ...]:
     return (
         (f"{message.status:<11}", _colour(message)),
         f"{message.message_id}  ",
         (course(message), "dim"),
     )
+
+
+def _describe(output: Output, message: MessageStatus, now: datetime) -> None:
+    output.say((f"{message.status:<11}", _colour(message)), message.message_id)
+    output.say((f"{'':<11}{course(message)}", "dim"))
+    times = {
+        "created": message.created_at,
+        "queued": message.queued_at,
+        "delivered": message.delivered_at,
+    }
+    for name, time in times.items():
+        if time is not None:
+            output.say(f"{'':<11}{name:<11}", moment(time), (f"  {ago(time, now)}", "dim"))
 
 
 def _colour(message: MessageStatus) -> str:

@@ -2,13 +2,16 @@
 
 from datetime import UTC, datetime
 
+from gatepost.cli.options import Options
 from gatepost.cli.output import Output
-from gatepost.cli.session import Session
+from gatepost.cli.session import session
 from gatepost.cli.words import moment, validity
 
 
-def show(session: Session, output: Output) -> None:
-    identity = session.client.whoami()
+def show(options: Options) -> None:
+    output = Output(json=options.json)
+    with session(options) as opened:
+        identity = opened.client.whoami()
     if output.json:
         output.result(identity)
         return

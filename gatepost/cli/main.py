@@ -82,7 +82,7 @@ def run(arguments: list[str]) -> int:
 
 def _report(failure: Failure, arguments: list[str]) -> int:
     if "--json" in arguments:
-        typer.echo(json.dumps({"error": failure.document()}, ensure_ascii=False), err=True)
+        typer.echo(json.dumps({"error": failure.document()}), err=True)
         return failure.exit_code
     details = failure.details
     places = [f"{place['pointer']}: {place['detail']}" for place in details.get("errors", ())]

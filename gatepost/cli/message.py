@@ -3,7 +3,6 @@
 Declarations only, so that --help is quick: what a command needs (httpx, rich) is imported in it.
 """
 
-from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import Annotated
@@ -26,7 +25,7 @@ arguments of a command.
 \b
 On stdin (or in --file), as JSON:
   {"sender_number": "+1234567890", "message_body": "Hello"}
-  "metadata": {"client_id": …, "timestamp": …} and "idempotency_key" may be added.
+  "metadata": {"client_id": "...", "timestamp": "..."} and "idempotency_key" may be added.
 From two files:
   gatepost message send --number-file number.txt --body-file body.txt
 With --lines, one such JSON object on each line:
@@ -79,20 +78,14 @@ def send(  # noqa: PLR0913 (one for each option)
         raise Failure("usage", _NEVER_ARGUMENTS, _SEE_HELP)
     if lines and (number_file or body_file or idempotency_key):
         raise Failure("usage", "With --lines, each line says all of its message.", _SEE_HELP)
-    from gatepost.cli import reading, sending
-    from gatepost.cli.output import Output
-    from gatepost.cli.session import session
+    from gatepost.cli import sending
 
-    output = Output(json=options.json)
     wait_for = timeout if wait else None
-    with session(options) as opened:
-        if lines:
-            sending.send_lines(opened, output, reading.lines(file or reading.STDIN), wait_for)
-            return
-        submission = reading.one(file, number_file, body_file)
-        if idempotency_key:
-            submission = replace(submission, idempotency_key=idempotency_key)
-        sending.send_one(opened, output, submission, wait_for)
+    if lines:
+        sending.send_lines(options, file, wait_for)
+    else:
+        given = sending.Given(file, number_file, body_file, idempotency_key)
+        sending.send_message(options, given, wait_for)
 
 
 @message.command()
@@ -101,11 +94,8 @@ def show(options: Options, message_id: MessageId) -> None:
     """Show where a message is."""
     _check_id(message_id)
     from gatepost.cli import following
-    from gatepost.cli.output import Output
-    from gatepost.cli.session import session
 
-    with session(options) as opened:
-        following.show(opened, Output(json=options.json), message_id)
+    following.show(options, message_id)
 
 
 @message.command()
@@ -123,11 +113,8 @@ def watch(
     """
     _check_id(message_id)
     from gatepost.cli import following
-    from gatepost.cli.output import Output
-    from gatepost.cli.session import session
 
-    with session(options) as opened:
-        following.watch(opened, Output(json=options.json), message_id, timeout)
+    following.watch(options, message_id, timeout)
 
 
 def _check_id(message_id: str) -> None:

@@ -25,7 +25,7 @@ class Output:
 
     def result(self, document: object) -> None:
         """One JSON line, out at once, so that a script that reads along isn't kept waiting."""
-        sys.stdout.write(json.dumps(plain(document), ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(plain(document)) + "\n")
         sys.stdout.flush()
 
     def say(self, *parts: Part) -> None:

@@ -1,14 +1,16 @@
 """Sending: hand each submission over, say so, and wait for its end if that was asked for."""
 
-from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from gatepost.cli import reading
 from gatepost.cli.failure import Failure
-from gatepost.cli.following import ended, follow
+from gatepost.cli.following import follow, in_a_line
+from gatepost.cli.options import Options
 from gatepost.cli.output import Output, Part, plain
-from gatepost.cli.session import Session
+from gatepost.cli.session import Session, session
 from gatepost.cli.submission import Submission, parse
 from gatepost.cli.words import COLOURS, DURABILITY, duration
 from gatepost.client import GatepostError, MessageStatus, Receipt, StillWaiting
@@ -17,8 +19,47 @@ from gatepost.client import GatepostError, MessageStatus, Receipt, StillWaiting
 _OF_ONE_LINE = {"refused", "invalid-input", "not-delivered", "still-waiting"}
 
 
-def send_one(
-    session: Session,
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The options that say where one message is."""
+
+    file: Path | None
+    number_file: Path | None
+    body_file: Path | None
+    idempotency_key: str | None
+
+
+def send_message(options: Options, given: Given, wait_for: float | None) -> None:
+    with session(options) as opened:
+        submission = reading.one(given.file, given.number_file, given.body_file)
+        if given.idempotency_key:
+            submission = replace(submission, idempotency_key=given.idempotency_key)
+        _send(opened, Output(json=options.json), submission, wait_for)
+
+
+def send_lines(options: Options, file: Path | None, wait_for: float | None) -> None:
+    """Every line by itself, in order; what is wrong with one doesn't keep the others."""
+    output = Output(json=options.json)
+    failures: list[tuple[int, Failure]] = []
+    count = 0
+    with session(options) as opened:
+        for number, content in reading.lines(file or reading.STDIN):
+            count += 1
+            failure = _send_line(opened, output, number, content, wait_for)
+            if failure is None:
+                continue
+            _say_failure(output, number, failure)
+            if failure.kind not in _OF_ONE_LINE:
+                raise _stopped(number, failure)
+            failures.append((number, failure))
+    if failures:
+        number, first = failures[0]
+        words = f"{len(failures)} of {count} lines failed; the first was line {number}."
+        raise Failure(first.kind, words, line=number)
+
+
+def _send(
+    opened: Session,
     output: Output,
     submission: Submission,
     wait_for: float | None,
@@ -27,49 +68,31 @@ def send_one(
     """Its result is said even if waiting fails: what was accepted is never without its id."""
     started = perf_counter()
     with output.busy("Sending"):
-        receipt = session.client.send(**asdict(submission))
+        try:
+            receipt = opened.client.send(**asdict(submission))
+        except ValueError as error:
+            raise Failure("invalid-input", f"The input can't be sent: {error}.") from None
     result: dict[str, Any] = {} if line is None else {"line": line}
     result |= plain(receipt)
     if not output.json:
         output.say(*_accepted(receipt, perf_counter() - started, line))
     try:
         if wait_for is not None:
-            _wait(session, output, receipt, wait_for, result)
+            _wait(opened, output, receipt, wait_for, result)
     finally:
         if output.json:
             output.result(result)
 
 
-def send_lines(
-    session: Session, output: Output, lines: Iterator[tuple[int, bytes]], wait_for: float | None
-) -> None:
-    """Every line by itself, in order; what is wrong with one doesn't keep the others."""
-    failures: list[tuple[int, Failure]] = []
-    count = 0
-    for number, content in lines:
-        count += 1
-        failure = _send_line(session, output, number, content, wait_for)
-        if failure is None:
-            continue
-        _say_failure(output, number, failure)
-        if failure.kind not in _OF_ONE_LINE:
-            raise _stopped(number, failure)
-        failures.append((number, failure))
-    if failures:
-        number, first = failures[0]
-        words = f"{len(failures)} of {count} lines failed; the first was line {number}."
-        raise Failure(first.kind, words, line=number)
-
-
 def _send_line(
-    session: Session, output: Output, number: int, content: bytes, wait_for: float | None
+    opened: Session, output: Output, number: int, content: bytes, wait_for: float | None
 ) -> Failure | None:
     try:
-        send_one(session, output, parse(content), wait_for, number)
+        _send(opened, output, parse(content), wait_for, number)
     except Failure as failure:
         return failure
     except GatepostError as error:
-        return session.failure(error)
+        return opened.failure(error)
     return None
 
 
@@ -80,16 +103,16 @@ def _stopped(number: int, failure: Failure) -> Failure:
 
 
 def _wait(
-    session: Session, output: Output, receipt: Receipt, wait_for: float, result: dict[str, Any]
+    opened: Session, output: Output, receipt: Receipt, wait_for: float, result: dict[str, Any]
 ) -> None:
     def tell(change: MessageStatus) -> None:
         result.update(plain(change))
         if change.final and not output.json:
-            output.say(*ended(change))
+            output.say(*in_a_line(change))
 
     try:
         with output.busy("Waiting for its delivery"):
-            follow(session.client.watch(receipt.message_id, wait_for), tell)
+            follow(opened.client.watch(receipt.message_id, wait_for), tell)
     except StillWaiting as error:
         result.update(plain(error.latest))
         raise

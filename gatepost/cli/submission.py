@@ -13,7 +13,7 @@ from gatepost.cli.failure import Failure
 # Four times what the gateway takes, as JSON may spell a character in six.
 LARGEST = 64 * 1024
 _SHAPE = (
-    'A message is {"sender_number": "+1234567890", "message_body": "…"}, with "metadata" and '
+    'A message is {"sender_number": "+1234567890", "message_body": "..."}, with "metadata" and '
     '"idempotency_key" if you like.'
 )
 _SAYABLE = re.compile(r"\A[A-Za-z_]{1,64}\Z")

@@ -10,8 +10,5 @@ def whoami(options: Options) -> None:
     The identity in your certificate, what it may do, and when it expires.
     """
     from gatepost.cli import identity
-    from gatepost.cli.output import Output
-    from gatepost.cli.session import session
 
-    with session(options) as opened:
-        identity.show(opened, Output(json=options.json))
+    identity.show(options)

@@ -99,6 +99,11 @@ def test_an_odd_status_is_as_none(tmp_path: Path, content: str) -> None:
         find(tmp_path)
 
 
+def test_a_wrong_file_is_no_matter_when_nothing_is_missing(tmp_path: Path) -> None:
+    configure(tmp_path, "nonsense")
+    assert find(tmp_path, given=options(**FULL)).url == "https://a"
+
+
 @pytest.mark.parametrize("text", ["url", "nonsense = 1", "url = 1", '[url]\na = "b"'])
 def test_a_wrong_file_is_named(tmp_path: Path, text: str) -> None:
     file = configure(tmp_path, text)

@@ -62,6 +62,13 @@ def test_the_key_can_be_an_option(gatepost: Command, gateway: Gateway) -> None:
     assert gateway.asked[0].headers["Idempotency-Key"] == "mine"
 
 
+def test_an_impossible_key_is_a_fault_of_the_input(gatepost: Command, gateway: Gateway) -> None:
+    ran = gatepost("message", "send", stdin=as_json(idempotency_key="a b"))
+    assert ran.code == 3
+    assert "visible ASCII" in ran.err
+    assert gateway.asked == []
+
+
 def test_a_message_from_a_file(gatepost: Command, gateway: Gateway) -> None:
     file = gatepost.folder / "message.json"
     file.write_text(json.dumps(SUBMISSION, indent=2))
@@ -184,6 +191,7 @@ def test_a_number_in_the_place_of_an_id_is_not_repeated(gatepost: Command, comma
         ("--lines", "--idempotency-key", "x"),
         ("--file", "nothing.json"),
         ("--nonsense",),
+        ("--timeout", "-1"),
     ],
 )
 def test_wrong_usage(gatepost: Command, gateway: Gateway, arguments: tuple[str, ...]) -> None:
