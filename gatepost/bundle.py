@@ -8,6 +8,9 @@ import msgspec
 from gatepost.identity import Identity, Role
 from gatepost.sealing import SealingKey
 
+TIME_HEADER = "x-gatepost-time"
+"""The main server's time in milliseconds, on each answer about the bundle."""
+
 
 class KnownClient(msgspec.Struct, frozen=True, kw_only=True):
     """A certificate that may send, and whose it is."""

@@ -1,11 +1,14 @@
 """The one place that reads the time: UTC milliseconds that never run backwards in a process.
 
-The id of a message decides its partition and its data key, so a wall clock that is set back must
-not be seen by what follows.
+The id of a message decides its partition and its data key, so what follows must see neither a
+wall clock that is wrong nor one that is set back: it is corrected by a clock that we all share.
 """
 
 import time
 from datetime import UTC, datetime, timedelta
+
+TOLERATED_MS = 100
+WORTH_NOTING_MS = 2_000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -14,14 +17,31 @@ _MILLISECOND = timedelta(milliseconds=1)
 class Clock:
     """Milliseconds since the epoch; monotonic within the process."""
 
-    __slots__ = ("_latest",)
+    __slots__ = ("_latest", "offset_ms")
 
     def __init__(self) -> None:
         self._latest = 0
+        self.offset_ms = 0
 
     def now_ms(self) -> int:
-        self._latest = max(self._latest, time.time_ns() // 1_000_000)
+        self._latest = max(self._latest, _wall_ms() + self.offset_ms)
         return self._latest
+
+    def correct(self, reference_ms: int, took_ms: float) -> None:
+        """By a reference that was read just now, in a call that took so long."""
+        offset = reference_ms - _wall_ms() + round(took_ms / 2)
+        self.offset_ms = offset if abs(offset) > max(took_ms, TOLERATED_MS) else 0
+
+    @property
+    def note(self) -> str | None:
+        """What operators should know: that this machine's clock is wrong."""
+        if abs(self.offset_ms) <= WORTH_NOTING_MS:
+            return None
+        return f"this clock is off by {-self.offset_ms / 1000:.1f} s; it is being corrected"
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def iso(ms: int) -> str:

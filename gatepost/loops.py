@@ -5,7 +5,45 @@ If a loop dies the process dies loudly and is started again by its supervisor: n
 
 import asyncio
 import random
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from types import TracebackType
+from typing import Any, Self
+
+
+class Loops:
+    """The loops of one process. Where one dies, all are told to stop, and then the process dies.
+
+    They are told as well as cancelled: a library that swallows a cancellation (redis-py has been
+    seen to) must not keep half a process alive.
+    """
+
+    def __init__(self, stop: asyncio.Event) -> None:
+        self._stop = stop
+        self._group = asyncio.TaskGroup()
+
+    def start(self, loop: Coroutine[Any, Any, None]) -> None:
+        self._group.create_task(self._watched(loop))
+
+    async def __aenter__(self) -> Self:
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self._stop.set()
+        await self._group.__aexit__(kind, error, traceback)
+
+    async def _watched(self, loop: Coroutine[Any, Any, None]) -> None:
+        try:
+            await loop
+        except BaseException:
+            self._stop.set()
+            raise
 
 
 async def pause(stop: asyncio.Event, seconds: float) -> None:

@@ -9,10 +9,11 @@ from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 
 from gatepost.clock import Clock
 from gatepost.logs import Log
-from gatepost.loops import backoff, pause
+from gatepost.loops import Loops, backoff, pause
 from gatepost.queue import Queues, connect
 from gatepost.service.api import create_api
 from gatepost.service.http import serve
+from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, redis_loop
 from gatepost.service.requests import RequestMetrics, Requests
 from gatepost.service.supervisor import Child
@@ -39,9 +40,15 @@ async def main(settings: MainServerSettings, child: Child) -> None:
     master = read_master_key(settings.keys.master_key_file)
     watch = RedisWatch()
     redis = connect(settings.redis.address())
-    async with redis, asyncio.TaskGroup() as loops:
-        loops.create_task(
-            child.heart_loop(lambda: {"ledger": callers.problem, "redis": watch.problem})
+    async with redis, Loops(child.stop) as loops:
+        loops.start(
+            child.heart_loop(
+                lambda: {
+                    "ledger": needed(callers.problem),
+                    "redis": helpful(watch.problem),
+                    "clock": helpful(clock.note),
+                }
+            )
         )
         keyring = await _wait_for_keyring(child, ledger, master, callers)
         if keyring is None:
@@ -55,12 +62,12 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         tls = server_context(
             settings.tls.files(), lambda reason: child.log.warning("tls.refused", reason=reason)
         )
-        loops.create_task(callers_loop(child.stop, child.log, ledger, clock, callers))
-        loops.create_task(reconciler.loop(child.stop))
-        loops.create_task(redis_loop(child.stop, child.log, redis, watch))
-        loops.create_task(partitions_loop(child.stop, child.log, ledger))
-        loops.create_task(serve(app, child.listeners[0], tls, child.stop))
-        loops.create_task(serve(pki, child.listeners[1], None, child.stop))
+        loops.start(callers_loop(child.stop, child.log, ledger, clock, callers))
+        loops.start(reconciler.loop(child.stop))
+        loops.start(redis_loop(child.stop, child.log, redis, watch, clock))
+        loops.start(partitions_loop(child.stop, child.log, ledger))
+        loops.start(serve(app, child.listeners[0], tls, child.stop))
+        loops.start(serve(pki, child.listeners[1], None, child.stop))
 
 
 def create_app(context: Context) -> Any:

@@ -5,14 +5,17 @@ The file holds no secret that opens anything, and is written whole or not at all
 
 import asyncio
 import os
+import time
 from pathlib import Path
 
 import httpx
 import msgspec
 
-from gatepost.bundle import Bundle, decode_bundle
+from gatepost.bundle import TIME_HEADER, Bundle, decode_bundle
+from gatepost.clock import Clock
 from gatepost.logs import Log
 from gatepost.loops import pause
+from gatepost.service.redis import RedisWatch
 from proxy.senders import Senders
 
 REFRESH_SECONDS = 1.0
@@ -44,15 +47,24 @@ async def bundle_loop(
     main_server: httpx.AsyncClient,
     senders: Senders,
     cache: BundleCache,
+    watch: RedisWatch,
+    clock: Clock,
 ) -> None:
-    """Asks for the bundle; the main server answers 304 as long as nothing has changed."""
+    """Asks for the bundle; the main server answers 304 as long as nothing has changed.
+
+    Each answer carries the main server's time, which sets our clock while Redis is silent.
+    """
     if kept := cache.read():
         senders.learn(kept)
     etag, missed = "", None
     while not stop.is_set():
         problem = None
         try:
+            started = time.perf_counter()
             answer = await main_server.get("/internal/bundle", headers={"if-none-match": etag})
+            if watch.problem and TIME_HEADER in answer.headers:
+                took_ms = (time.perf_counter() - started) * 1000
+                clock.correct(int(answer.headers[TIME_HEADER]), took_ms)
             if answer.status_code == 200:
                 senders.learn(decode_bundle(answer.content))
                 etag = answer.headers["etag"]

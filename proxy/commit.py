@@ -37,8 +37,19 @@ class Commit:
         self._ledger = ledger
 
     @property
-    def queue_answers(self) -> bool:
-        return self._queue.answers
+    def queue_problem(self) -> str | None:
+        """Why the queue is being skipped; None when it isn't."""
+        return self._queue.breaker.problem
+
+    @property
+    def ledger_problem(self) -> str | None:
+        return self._ledger.breaker.problem
+
+    @property
+    def problem(self) -> str | None:
+        """Why nothing can be accepted: one store is enough."""
+        skipped = self.queue_problem and self.ledger_problem
+        return "neither the queue nor the ledger answers" if skipped else None
 
     async def side_by_side(self, envelope: Envelope) -> Durability:
         """Returns once the message is safe, and says how safe."""

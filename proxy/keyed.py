@@ -82,7 +82,7 @@ class KeyedCommit:
 
     async def _claim(self, key: Key, fresh_id: UUID) -> Claim | None:
         """None where Redis can't be asked: then the ledger decides."""
-        if not self._commit.queue_answers:
+        if self._commit.queue_problem:
             return None
         try:
             return await self._claims.claim(key.client_id, key.mac, fresh_id, key.payload_mac)

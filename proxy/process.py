@@ -1,15 +1,16 @@
 """One process of the proxy: its resources, its loops, its port."""
 
-import asyncio
 from contextlib import AsyncExitStack
 
 from redis.asyncio import Redis
 
 from gatepost.clock import Clock
+from gatepost.loops import Loops
 from gatepost.queue import Queues, connect
 from gatepost.service.calls import main_server_client
 from gatepost.service.http import serve
-from gatepost.service.redis import RedisWatch, redis_loop
+from gatepost.service.ops import helpful, needed
+from gatepost.service.redis import RedisWatch, look, redis_loop
 from gatepost.service.requests import RequestMetrics, Requests
 from gatepost.service.supervisor import Child
 from gatepost.tls import server_context
@@ -33,7 +34,7 @@ async def main(settings: ProxySettings, child: Child) -> None:
         main_server = await stack.enter_async_context(main_server_client(settings.main_server, 16))
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
         queues = Queues(redis, settings.redis.queue_name)
-        senders, depths, watch = Senders(), Depths(), RedisWatch()
+        senders, depths, watch, clock = Senders(), Depths(), RedisWatch(), Clock()
         commit = Commit(
             QueueStore(queues, child.log),
             LedgerStore(main_server, settings.main_server.timeout, child.log),
@@ -44,7 +45,7 @@ async def main(settings: ProxySettings, child: Child) -> None:
             depths=depths,
             limits=Limits(redis, settings.server.workers, settings.rate_limiting),
             rules=settings.validation,
-            intake=Intake(Clock(), senders, queues, commit, keyed),
+            intake=Intake(clock, senders, queues, commit, keyed),
             statuses=Statuses(main_server, queues),
         )
         app = Requests(create_app(edge), child.log, RequestMetrics("proxy"))
@@ -52,11 +53,22 @@ async def main(settings: ProxySettings, child: Child) -> None:
             settings.tls.files(), lambda reason: child.log.warning("tls.refused", reason=reason)
         )
         cache = BundleCache(settings.cache.folder)
-        async with asyncio.TaskGroup() as loops:
-            loops.create_task(bundle_loop(child.stop, child.log, main_server, senders, cache))
-            loops.create_task(redis_loop(child.stop, child.log, redis, watch))
-            loops.create_task(depths_loop(child.stop, senders, queues, depths))
-            loops.create_task(serve(app, child.listeners[0], tls, child.stop))
-            loops.create_task(
-                child.heart_loop(lambda: {"bundle": senders.problem, "redis": watch.problem})
+        await look(redis, clock)  # before the first id is made
+        async with Loops(child.stop) as loops:
+            loops.start(
+                bundle_loop(child.stop, child.log, main_server, senders, cache, watch, clock)
+            )
+            loops.start(redis_loop(child.stop, child.log, redis, watch, clock))
+            loops.start(depths_loop(child.stop, senders, queues, depths))
+            loops.start(serve(app, child.listeners[0], tls, child.stop))
+            loops.start(
+                child.heart_loop(
+                    lambda: {
+                        "bundle": needed(senders.problem),
+                        "stores": needed(commit.problem),
+                        "queue": helpful(commit.queue_problem),
+                        "ledger": helpful(commit.ledger_problem),
+                        "clock": helpful(clock.note),
+                    }
+                )
             )

@@ -39,6 +39,8 @@ class Breaker:
         self._clock = clock
         self._misses = 0
         self._probe_at = 0.0
+        self.problem: str | None = None
+        """Why it is skipped; None when it isn't."""
 
     @property
     def open(self) -> bool:
@@ -54,6 +56,8 @@ class Breaker:
 
     def missed(self, reason: str) -> None:
         self._misses += 1
+        if self.open:
+            self.problem = reason
         if self._misses == MISSES_TO_OPEN:
             self._probe_at = self._clock() + PROBE_SECONDS
             self._log.warning("breaker.opened", store=self._store, reason=reason)
@@ -62,6 +66,7 @@ class Breaker:
         if self.open:
             self._log.info("breaker.closed", store=self._store)
         self._misses = 0
+        self.problem = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +90,6 @@ class QueueStore:
     def expose(self, envelope: Envelope) -> "asyncio.Future[None]":
         """Notes that only the queue has it, so that it is registered as soon as that can be."""
         return self._exposing.submit(envelope)
-
-    @property
-    def answers(self) -> bool:
-        """Whether it is worth asking Redis anything just now."""
-        return not self.breaker.open
 
     async def _enqueue(self, group: list[Waiting]) -> list[None]:
         by_queue: dict[str, list[Entry]] = {}

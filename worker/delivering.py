@@ -5,13 +5,13 @@ Nothing here waits with a message in its hands (I3, I4): what has to wait goes b
 """
 
 import asyncio
-import time
 from collections.abc import Sequence
 from uuid import UUID
 
 import msgspec
 from prometheus_client import Counter, Histogram
 
+from gatepost.clock import Clock
 from gatepost.contract import NO_ENVELOPE, DeliverResult, SettleItem, Settlement
 from gatepost.envelope import trace_of
 from gatepost.logs import Log
@@ -48,12 +48,14 @@ class Deliverer:
         main_server: MainServer,
         breaker: Breaker,
         pool: Pool,
+        clock: Clock,
         metrics: DeliveryMetrics,
     ) -> None:
         self._log = log
         self._main_server = main_server
         self._breaker = breaker
         self._pool = pool
+        self._clock = clock
         self._metrics = metrics
 
     async def delivery_loop(self, stop: asyncio.Event, turns: Turns) -> None:
@@ -69,7 +71,7 @@ class Deliverer:
 
     async def deliver_batch(self, queue: Queue, deliveries: Sequence[Delivery]) -> None:
         """One batch to its end; an outage gives all of it back and uses up no attempt."""
-        started = time.time()
+        started = self._clock.now_ms()
         try:
             results = await self._main_server.deliver(deliveries)
             decisions = [
@@ -83,21 +85,21 @@ class Deliverer:
             raise
         self._breaker.succeeded()
         await self._settle(queue, deliveries, decisions)
-        self._record(deliveries, results, time.time() - started)
+        self._record(deliveries, results, self._clock.now_ms() - started)
 
     async def _tell_ledger(
         self,
         deliveries: Sequence[Delivery],
         results: Sequence[DeliverResult],
         decisions: Sequence[Decision],
-        started: float,
+        started: int,
     ) -> None:
         """Of failures it must know before the queue does; of retries it is told best-effort."""
-        ended = int(time.time() * 1000)
+        ended = self._clock.now_ms()
         items: list[SettleItem] = []
         for delivery, result, decision in zip(deliveries, results, decisions, strict=True):
             if not decision.in_ledger:
-                items.append(_item(delivery, result, decision, int(started * 1000), ended))
+                items.append(_item(delivery, result, decision, started, ended))
         must_know = any(item.outcome is Settlement.FAILED for item in items)
         if not items:
             return
@@ -127,9 +129,9 @@ class Deliverer:
         self._metrics.late.inc(applied.count(False))
 
     def _record(
-        self, deliveries: Sequence[Delivery], results: Sequence[DeliverResult], seconds: float
+        self, deliveries: Sequence[Delivery], results: Sequence[DeliverResult], took_ms: int
     ) -> None:
-        self._metrics.seconds.observe(seconds)
+        self._metrics.seconds.observe(took_ms / 1000)
         for delivery, result in zip(deliveries, results, strict=True):
             self._metrics.attempts.labels(result.result).inc()
             self._log.info(
@@ -138,7 +140,7 @@ class Deliverer:
                 attempt=delivery.attempts,
                 result=result.result,
                 reason=result.reason,
-                ms=round(seconds * 1000, 2),
+                ms=took_ms,
                 **trace_of(delivery.payload),
             )
 

@@ -1,12 +1,14 @@
 """One process of the worker pool: its resources and its loops."""
 
-import asyncio
 from contextlib import AsyncExitStack
 
 from redis.asyncio import Redis
 
+from gatepost.clock import Clock
+from gatepost.loops import Loops
 from gatepost.queue import Queues, Turns, connect
 from gatepost.service.calls import main_server_client
+from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, redis_loop
 from gatepost.service.supervisor import Child
 from worker.breaker import Breaker
@@ -24,18 +26,26 @@ async def main(settings: WorkerSettings, child: Child) -> None:
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
         queues = Queues(redis, settings.redis.queue_name)
         main_server = MainServer(client, settings.main_server.timeout)
-        watch, breaker = RedisWatch(), Breaker(child.log)
-        deliverer = Deliverer(child.log, main_server, breaker, settings.worker, DeliveryMetrics())
+        watch, breaker, clock = RedisWatch(), Breaker(child.log), Clock()
+        deliverer = Deliverer(
+            child.log, main_server, breaker, settings.worker, clock, DeliveryMetrics()
+        )
         # Each loop has turns of its own: they wait on the signals independently.
         served = [Turns(redis) for _ in range(BATCHES_IN_FLIGHT)]
         for turns in served:
             stack.push_async_callback(turns.aclose)
-        async with asyncio.TaskGroup() as loops:
+        async with Loops(child.stop) as loops:
             for turns in served:
-                loops.create_task(deliverer.delivery_loop(child.stop, turns))
-            loops.create_task(upkeep_loop(child.stop, child.log, served[0], deliverer))
-            loops.create_task(queues_loop(child.stop, main_server, breaker, queues, served))
-            loops.create_task(redis_loop(child.stop, child.log, redis, watch))
-            loops.create_task(
-                child.heart_loop(lambda: {"redis": watch.problem, "main_server": breaker.problem})
+                loops.start(deliverer.delivery_loop(child.stop, turns))
+            loops.start(upkeep_loop(child.stop, child.log, served[0], deliverer))
+            loops.start(queues_loop(child.stop, main_server, breaker, queues, served))
+            loops.start(redis_loop(child.stop, child.log, redis, watch, clock))
+            loops.start(
+                child.heart_loop(
+                    lambda: {
+                        "redis": needed(watch.problem),
+                        "main_server": needed(breaker.problem),
+                        "clock": helpful(clock.note),
+                    }
+                )
             )

@@ -5,12 +5,30 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from gatepost.service.asgi import Receive, Scope, Send, respond
 
-Checks = dict[str, str | None]
-"""A dependency's name and what is wrong with it; None when nothing is."""
+
+class Check(NamedTuple):
+    """How one dependency is. It can be well enough, and there be something to say of it."""
+
+    ok: bool
+    detail: str | None
+
+
+Checks = dict[str, Check]
+
+
+def needed(problem: str | None) -> Check:
+    """Without it this service is not ready."""
+    return Check(problem is None, problem)
+
+
+def helpful(problem: str | None) -> Check:
+    """Without it this service does what it can; operators should know."""
+    return Check(True, problem)
+
 
 Readiness = Callable[[], tuple[bool, dict[str, Any]]]
 

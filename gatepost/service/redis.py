@@ -1,11 +1,13 @@
-"""The watch over Redis that /readyz shows, and that lets a process say no before it tries."""
+"""The watch over Redis that /readyz shows, and by which this process sets its clock."""
 
 import asyncio
+import time
 from dataclasses import dataclass
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from gatepost.clock import Clock
 from gatepost.logs import Log
 from gatepost.loops import pause
 
@@ -19,14 +21,26 @@ class RedisWatch:
     problem: str | None = "not asked yet"
 
 
-async def redis_loop(stop: asyncio.Event, log: Log, redis: Redis, watch: RedisWatch) -> None:
+async def redis_loop(
+    stop: asyncio.Event, log: Log, redis: Redis, watch: RedisWatch, clock: Clock
+) -> None:
     while not stop.is_set():
-        problem = None
-        try:
-            await redis.ping()
-        except RedisError as error:
-            problem = f"Redis does not answer: {type(error).__name__}"
+        problem = await look(redis, clock)
         if problem != watch.problem:
             (log.warning if problem else log.info)("redis.changed", problem=problem)
         watch.problem = problem
+        if clock.note:
+            log.warning("clock.differs", seconds=round(clock.offset_ms / 1000, 1))
         await pause(stop, WATCH_SECONDS)
+
+
+async def look(redis: Redis, clock: Clock) -> str | None:
+    """Reads Redis's time and corrects the clock by it; says what is wrong if it doesn't answer."""
+    started = time.perf_counter()
+    try:
+        seconds, micros = await redis.time()
+    except RedisError as error:
+        return f"Redis does not answer: {type(error).__name__}"
+    took = (time.perf_counter() - started) * 1000
+    clock.correct(int(seconds) * 1000 + int(micros) // 1000, took)
+    return None

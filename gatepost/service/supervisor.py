@@ -24,7 +24,7 @@ from gatepost import metrics
 from gatepost.logs import Log, failure
 from gatepost.loops import backoff, pause
 from gatepost.service.http import serve
-from gatepost.service.ops import Checks, operators_app
+from gatepost.service.ops import Check, Checks, operators_app
 
 HEARTBEAT_SECONDS = 1.0
 STUCK_AFTER_SECONDS = 15.0
@@ -102,13 +102,12 @@ class Supervisor:
         children = list(self._running.values())
         heard = [c.checks for c in children if c.checks is not None]
         complete = len(heard) == self._processes and not self._stop.is_set()
-        checks: dict[str, Any] = {
-            "processes": {"ok": complete, "detail": f"{len(heard)} of {self._processes}"}
-        }
+        checks = {"processes": Check(complete, f"{len(heard)} of {self._processes}")}
         for name in sorted({name for one in heard for name in one}):
-            wrong = next((one[name] for one in heard if one.get(name)), None)
-            checks[name] = {"ok": wrong is None, **({"detail": wrong} if wrong else {})}
-        return all(check["ok"] for check in checks.values()), checks
+            said = [one[name] for one in heard if name in one]
+            checks[name] = min(said, key=lambda check: (check.ok, check.detail is None))
+        shown = {name: check._asdict() for name, check in checks.items()}
+        return all(check.ok for check in checks.values()), shown
 
     async def _keep_one(self) -> None:
         """Keeps one place filled; waits longer between starts that fail at once."""
@@ -168,7 +167,7 @@ class Supervisor:
         child.heard = time.monotonic()
         *lines, child.rest = (child.rest + data).split(b"\n")
         if lines:
-            child.checks = json.loads(lines[-1])
+            child.checks = {name: Check(*one) for name, one in json.loads(lines[-1]).items()}
 
     def _fork(self) -> _Running:
         reading, writing = os.pipe()

@@ -1,7 +1,7 @@
 """Ledger → queue: what the ledger says waits, and the queue doesn't know, is enqueued again.
 
-In this order, or a message that is settled meanwhile would come back: (a) ask the queue which ids it
-doesn't know; (b) read those rows again, in a transaction begun after (a); (c) what still says
+In this order, or a message that is settled meanwhile would come back: (a) ask the queue which ids
+it doesn't know; (b) read those rows again, in a transaction begun after (a); (c) what still says
 `queued` is sealed again and enqueued with everything that its row knows.
 """
 
