@@ -47,12 +47,11 @@ Asked, and administered:
     await queue.registered(ids)      -> None          # the ledger has them now
     await queue.epochs()             -> list[bytes]   # one a partition; changed = it was wiped
 
-Several queues are waited for together by Doorbell(redis, signals), with the queues' `signals`.
-Times in entries and answers are Unix milliseconds; "now" is Redis's. Errors are QueueError's
-subclasses.
+Queues(redis, default) gives out queues by name; Turns(redis) serves several in turn and waits for
+all of them at once. Times in entries and answers are Unix milliseconds; "now" is Redis's. Errors
+are QueueError's subclasses; wait with gatepost.loops.backoff before trying again.
 """
 
-from gatepost.queue.backoff import Backoff
 from gatepost.queue.connection import connect
 from gatepost.queue.errors import (
     QueueError,
@@ -79,7 +78,6 @@ from gatepost.queue.queues import Queue
 from gatepost.queue.signals import Doorbell
 
 __all__ = [
-    "Backoff",
     "DeadLetter",
     "Delivery",
     "Doorbell",

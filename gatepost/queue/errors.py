@@ -78,7 +78,7 @@ def typed_errors() -> Iterator[None]:
     """Let no exception of redis-py's out but those that are defects."""
     try:
         yield
-    except (redis_errors.RedisError, OSError) as error:
+    except Exception as error:
         ours = typed(error)
         if ours is None:
             raise

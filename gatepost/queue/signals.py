@@ -29,16 +29,16 @@ class Doorbell:
         apart = isinstance(redis, RedisCluster)
         self._groups = [(signal,) for signal in signals] if apart else [tuple(signals)]
         self._waiting: dict[tuple[bytes, ...], asyncio.Task[bool]] = {}
-        self._longest = _longest_wait(redis)
+        self.longest_wait = _longest_wait(redis)
 
     async def wait(self, timeout_seconds: float) -> bool:
         """Wait until something may be ready; False if nothing was heard. It may give up early."""
-        longest = min(timeout_seconds, self._longest)
+        longest = min(timeout_seconds, self.longest_wait)
         if len(self._groups) == 1:
             return await self._listen(self._groups[0], longest)
         for group in self._groups:
             if group not in self._waiting:
-                self._waiting[group] = asyncio.create_task(self._listen(group, self._longest))
+                self._waiting[group] = asyncio.create_task(self._listen(group, self.longest_wait))
         done, _ = await asyncio.wait(
             self._waiting.values(), timeout=longest, return_when=asyncio.FIRST_COMPLETED
         )
@@ -67,4 +67,4 @@ def _longest_wait(redis: Client) -> float:
     else:
         settings = redis.connection_pool.connection_kwargs
     patience = settings.get("socket_timeout")
-    return LONGEST_WAIT if patience is None else min(LONGEST_WAIT, 0.8 * float(patience))
+    return LONGEST_WAIT if patience is None else min(LONGEST_WAIT, max(patience / 2, patience - 1))

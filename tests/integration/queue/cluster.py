@@ -1,7 +1,7 @@
 """A Redis Cluster of three masters, made by hand: three child processes share the slots."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +12,7 @@ import redis
 from infra.dev.child import Child
 from infra.dev.engines import Engines
 from infra.dev.ports import HOST, free_port
-from infra.dev.private import private_folder
+from tests.integration.queue.servers import redis_child
 
 SLOTS = ((0, 5460), (5461, 10922), (10923, 16383))
 READY_SECONDS = 30.0
@@ -24,8 +24,7 @@ class RedisCluster:
     def __init__(self, engines: Engines, folder: Path) -> None:
         self._ports = [(free_port(), free_port()) for _ in SLOTS]
         self._children = [
-            _child(engines, private_folder(folder / str(port)), port, bus)
-            for port, bus in self._ports
+            _child(engines, folder / str(port), port, bus) for port, bus in self._ports
         ]
         self.url = f"redis://{HOST}:{self._ports[0][0]}"
 
@@ -53,18 +52,8 @@ class RedisCluster:
 
 
 def _child(engines: Engines, folder: Path, port: int, bus: int) -> Child:
-    options: Sequence[object] = (
-        *("--port", port, "--bind", HOST, "--dir", ".", "--save", ""),
-        *("--appendonly", "yes", "--appendfsync", "always"),
-        *("--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", 2000),
-    )
-    return Child(
-        f"redis {port}",
-        [str(engines.redis.program), *map(str, options)],
-        log=folder / "redis.log",
-        folder=folder,
-        environment=engines.redis.environment,
-    )
+    options = ("--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", 2000)
+    return redis_child(engines, folder, port, *options)
 
 
 def _answers(node: "redis.Redis") -> bool:
