@@ -92,13 +92,23 @@ def verdict(queue: State, ledger: State) -> Durability:
 class _SideBySide:
     """Both commits of one message, under way. Callbacks, not tasks: this is the hot path."""
 
-    __slots__ = ("_envelope", "_exposed", "_ledger", "_loop", "_queue", "_store", "_timer", "done")
+    __slots__ = (
+        "_envelope",
+        "_exposed",
+        "_ledger",
+        "_ledgers",
+        "_loop",
+        "_queue",
+        "_queues",
+        "_timer",
+        "done",
+    )
 
     def __init__(self, queue: QueueStore, ledger: LedgerStore, envelope: Envelope) -> None:
         self._loop = asyncio.get_running_loop()
         self.done: asyncio.Future[Durability] = self._loop.create_future()
         self._envelope = envelope
-        self._store = queue
+        self._queues, self._ledgers = queue, ledger
         self._timer: asyncio.TimerHandle | None = None
         self._queue = self._ledger = State.REFUSED
         to_ledger = ledger.breaker.allows()
@@ -129,7 +139,12 @@ class _SideBySide:
         if State.PENDING not in states:
             self._finish()
         elif State.COMMITTED in states and self._timer is None:
-            self._timer = self._loop.call_later(SECOND_STORE_SECONDS, self._finish)
+            self._timer = self._loop.call_later(SECOND_STORE_SECONDS, self._second_is_late)
+
+    def _second_is_late(self) -> None:
+        late = self._queues if self._queue is State.PENDING else self._ledgers
+        late.late()
+        self._finish()
 
     def _finish(self) -> None:
         """Tells the sender. What only Redis has is exposed first."""
@@ -144,7 +159,7 @@ class _SideBySide:
             return
         if durability is Durability.QUEUE and not self._exposed:
             self._exposed = True
-            self._store.expose(self._envelope).add_done_callback(self._was_exposed)
+            self._queues.expose(self._envelope).add_done_callback(self._was_exposed)
         else:
             self.done.set_result(durability)
 

@@ -5,6 +5,7 @@ Each item is answered for itself.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
@@ -23,6 +24,7 @@ class Group(Generic[T, R]):
         self._idle_flights = flights
         self._waiting: list[tuple[T, asyncio.Future[R]]] = []
         self._flying: set[asyncio.Task[None]] = set()
+        self._takeoffs: dict[int, float] = {}
 
     def submit(self, item: T) -> "asyncio.Future[R]":
         """The item's result, or the exception of the commit that it was in."""
@@ -35,6 +37,10 @@ class Group(Generic[T, R]):
             flight.add_done_callback(self._flying.discard)
         return future
 
+    def longest_flight(self) -> float:
+        """How many seconds the oldest commit under way has taken so far."""
+        return time.monotonic() - min(self._takeoffs.values(), default=time.monotonic())
+
     async def _fly(self) -> None:
         """Commits until nothing waits."""
         try:
@@ -46,6 +52,8 @@ class Group(Generic[T, R]):
             self._idle_flights += 1
 
     async def _commit_group(self, group: list[tuple[T, "asyncio.Future[R]"]]) -> None:
+        flight = id(group)
+        self._takeoffs[flight] = time.monotonic()
         try:
             results = await self._commit([item for item, _ in group])
         except Exception as error:
@@ -54,6 +62,8 @@ class Group(Generic[T, R]):
                     future.set_exception(error)
                     future.exception()  # whoever asked may have gone: it was looked at here
             return
+        finally:
+            del self._takeoffs[flight]
         for (_, future), result in zip(group, results, strict=True):
             if not future.done():
                 future.set_result(result)

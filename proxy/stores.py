@@ -20,6 +20,7 @@ from proxy.groups import Group
 
 MISSES_TO_OPEN = 3
 PROBE_SECONDS = 0.5
+SLOW_SECONDS = 1.0
 
 
 class StoreRefused(Exception):
@@ -54,6 +55,11 @@ class Breaker:
         self._probe_at = self._clock() + PROBE_SECONDS
         return True
 
+    def late(self, seconds: float) -> None:
+        """A commit has been under way for so long; that it is slow is a miss, that it is busy not."""
+        if seconds > SLOW_SECONDS:
+            self.missed("slow")
+
     def missed(self, reason: str) -> None:
         self._misses += 1
         if self.open:
@@ -86,6 +92,9 @@ class QueueStore:
 
     def commit(self, envelope: Envelope, *, exposed: bool) -> "asyncio.Future[None]":
         return self._enqueueing.submit(Waiting(envelope, exposed))
+
+    def late(self) -> None:
+        self.breaker.late(self._enqueueing.longest_flight())
 
     def expose(self, envelope: Envelope) -> "asyncio.Future[None]":
         """Notes that only the queue has it, so that it is registered as soon as that can be."""
@@ -126,6 +135,9 @@ class LedgerStore:
 
     def commit(self, envelope: Envelope) -> "asyncio.Future[RegisterResult]":
         return self._registering.submit(envelope)
+
+    def late(self) -> None:
+        self.breaker.late(self._registering.longest_flight())
 
     async def _register(self, group: list[Envelope]) -> list[RegisterResult]:
         body = encode_json(RegisterRequest([msgspec.Raw(encode(one)) for one in group]))
