@@ -28,21 +28,28 @@ class TlsFiles:
 def server_context(files: TlsFiles, refused: Callable[[str], None]) -> ssl.SSLContext:
     """For a port that only certificates of our CA may use; `refused` hears why one was turned away.
 
-    Under uvloop a failed handshake reaches no log, so the TLS object itself reports it.
+    Under uvloop a failed handshake reaches no log, so the TLS object itself reports it. And both
+    event loops drop what a failed handshake still has to say, so that a client would see nothing
+    but a lost connection and could not know whether its message was taken: "wants to read" is
+    answered first, which sends the alert, and the failure the next time.
     """
 
     class Reporting(ssl.SSLObject):
+        failure: ssl.SSLError | None = None
+
         def do_handshake(self) -> None:
+            if self.failure is not None:
+                raise self.failure
             try:
                 super().do_handshake()
             except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
                 raise
-            except ssl.SSLCertVerificationError as error:
-                refused(error.verify_message)
-                raise
             except ssl.SSLError as error:
-                refused((error.reason or "handshake failed").lower().replace("_", " "))
-                raise
+                verify = getattr(error, "verify_message", None)
+                reason = (error.reason or "handshake failed").lower().replace("_", " ")
+                refused(verify or reason)
+                self.failure = error
+                raise ssl.SSLWantReadError from None
 
     context = _context(ssl.PROTOCOL_TLS_SERVER, files)
     context.verify_mode = ssl.CERT_REQUIRED
@@ -58,6 +65,11 @@ def client_context(files: TlsFiles, expect: Role | None = None) -> ssl.SSLContex
         context.sslobject_class = _expecting(ssl.SSLObject, expect)
         context.sslsocket_class = _expecting(ssl.SSLSocket, expect)
     return context
+
+
+def check_files(files: TlsFiles) -> None:
+    """Raises ConfigurationError if they can't be used, or don't belong together."""
+    _context(ssl.PROTOCOL_TLS_CLIENT, files)
 
 
 def _expecting(base: Any, role: Role) -> Any:

@@ -56,7 +56,7 @@ class Breaker:
         return True
 
     def late(self, seconds: float) -> None:
-        """A commit has been under way for so long; that it is slow is a miss, that it is busy not."""
+        """A commit has been under way for so many seconds. Slow is a miss, busy is not."""
         if seconds > SLOW_SECONDS:
             self.missed("slow")
 
