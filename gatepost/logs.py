@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from gatepost.errors import ConfigurationError
+
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 
@@ -86,11 +88,15 @@ def _message(record: logging.LogRecord) -> str:
 
 
 def failure(error: BaseException) -> dict[str, Any]:
-    """An exception as fields: its type and where it was raised, without its text."""
+    """An exception as fields: its type and where it was raised, without its text.
+
+    But for our own words to an operator, which name files and settings.
+    """
     frames = traceback.extract_tb(error.__traceback__)[-6:]
     return {
         "error": type(error).__name__,
         "where": [f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in frames],
+        **({"reason": error.detail} if isinstance(error, ConfigurationError) else {}),
     }
 
 

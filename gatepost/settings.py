@@ -17,7 +17,7 @@ from dotenv import dotenv_values
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from gatepost.errors import ConfigurationError
-from gatepost.tls import TlsFiles
+from gatepost.tls import TlsFiles, check_files
 
 ENVIRONMENT_NAMES = {
     "GATEPOST_ENVIRONMENT": "environment",
@@ -82,6 +82,9 @@ class Tls(Block):
     def files(self) -> TlsFiles:
         return TlsFiles(self.cert_file, self.key_file, self.ca_file)
 
+    def check(self) -> None:
+        check_files(self.files())
+
 
 class MainServer(Block):
     """How to call the main server, and the certificate to do it with."""
@@ -94,6 +97,9 @@ class MainServer(Block):
 
     def files(self) -> TlsFiles:
         return TlsFiles(self.cert_file, self.key_file, self.ca_file)
+
+    def check(self) -> None:
+        check_files(self.files())
 
 
 class Redis(Block):

@@ -1,6 +1,10 @@
 """`python -m main_server --config FILE`"""
 
+from functools import partial
+
 from gatepost.service.entry import run
+from main_server.ca.pki import read_published
+from main_server.keys.master import read_master_key
 from main_server.process import main
 from main_server.settings import MainServerSettings
 
@@ -10,5 +14,10 @@ run(
     processes=lambda settings: settings.server.workers,
     ports=lambda settings: [settings.server, settings.pki],
     ops=lambda settings: settings.ops,
+    files=lambda settings: [
+        settings.tls.check,
+        partial(read_master_key, settings.keys.master_key_file),
+        partial(read_published, settings.ca.folder),
+    ],
     child=main,
 )

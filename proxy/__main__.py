@@ -10,5 +10,6 @@ run(
     processes=lambda settings: settings.server.workers,
     ports=lambda settings: [settings.server],
     ops=lambda settings: settings.ops,
+    files=lambda settings: [settings.tls.check, settings.main_server.check],
     child=main,
 )

@@ -10,5 +10,6 @@ run(
     processes=lambda settings: settings.worker.concurrency,
     ports=lambda _settings: [],
     ops=lambda settings: settings.ops,
+    files=lambda settings: [settings.main_server.check],
     child=main,
 )

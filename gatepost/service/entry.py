@@ -31,9 +31,14 @@ def run(
     processes: Callable[[S], int],
     ports: Callable[[S], Sequence[Listen]],
     ops: Callable[[S], Listen],
+    files: Callable[[S], Sequence[Callable[[], object]]],
     child: Callable[[S, Child], Any],
 ) -> None:
-    """Runs the service until it is told to stop; `child` is the coroutine of one process of it."""
+    """Runs the service until it is told to stop; `child` is the coroutine of one process of it.
+
+    `files` are readings of all that the settings name: what can't be read is told before anything
+    is started, where an operator sees it.
+    """
     parser = argparse.ArgumentParser(prog=f"python -m {service}")
     parser.add_argument("--config", type=Path, help="the YAML file with the settings")
     arguments = parser.parse_args()
@@ -43,6 +48,7 @@ def run(
     os.umask(0o077)
     try:
         settings = load(settings_class, arguments.config)
+        try_all(files(settings))
         listeners = [bind(port) for port in ports(settings)]
         operators = bind(ops(settings))
     except ConfigurationError as error:
@@ -58,6 +64,18 @@ def run(
         failed = asyncio.run(supervisor.run())
         log.info("service.stopped")
     sys.exit(1 if failed else 0)
+
+
+def try_all(readings: Sequence[Callable[[], object]]) -> None:
+    """Raises one ConfigurationError with everything that is wrong."""
+    mistakes: list[str] = []
+    for read in readings:
+        try:
+            read()
+        except ConfigurationError as error:
+            mistakes.append(error.detail)
+    if mistakes:
+        raise ConfigurationError("\n".join(mistakes))
 
 
 def bind(listen: Listen) -> socket.socket:

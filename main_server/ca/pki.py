@@ -3,18 +3,24 @@
 from pathlib import Path
 from typing import Any
 
-from gatepost.errors import MethodNotAllowed, NotFound
+from gatepost.errors import ConfigurationError, MethodNotAllowed, NotFound
 from gatepost.service.asgi import Receive, Scope, Send, respond
 from gatepost.service.requests import context_of
 
 _PEM = b"application/x-pem-file"
+_PUBLISHED = ("root", "intermediate")
+
+
+def read_published(folder: Path) -> dict[str, bytes]:
+    """What is served, by its path."""
+    try:
+        return {f"/ca/{name}.pem": (folder / f"{name}.pem").read_bytes() for name in _PUBLISHED}
+    except OSError as error:
+        raise ConfigurationError(f"{error.filename} can't be read: {error.strerror}") from None
 
 
 def create_pki_app(folder: Path) -> Any:
-    published = {
-        f"/ca/{name}.pem": (folder / f"{name}.pem").read_bytes()
-        for name in ("root", "intermediate")
-    }
+    published = read_published(folder)
 
     async def app(scope: Scope, _receive: Receive, send: Send) -> None:
         certificate = published.get(scope["path"])
