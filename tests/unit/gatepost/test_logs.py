@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gatepost.errors import ConfigurationError
 from gatepost.logs import Log, failure, start_logging
 
 CANARY = "canary-7f3a9"
@@ -76,6 +77,11 @@ def test_of_an_exception_only_the_type_and_the_places_are_written(
         event = json.loads(line)
         assert event["error"] == "ValueError"
         assert "test_logs.py" in event["where"][-1]
+
+
+def test_but_our_own_words_to_an_operator_are() -> None:
+    told = failure(ConfigurationError("/etc/a.pem can't be used: no such file"))
+    assert told["reason"] == "/etc/a.pem can't be used: no such file"
 
 
 def test_a_record_that_can_not_be_formatted_is_no_error_of_its_writer(

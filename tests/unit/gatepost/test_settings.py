@@ -17,7 +17,11 @@ Tree = dict[str, Any]
 
 SECRET = "hunter2-canary"
 FILES = {"cert_file": "/pki/a.pem", "key_file": "/pki/a.key", "ca_file": "/pki/ca.pem"}
-PROXY: Tree = {"tls": FILES, "main_server": {"url": "https://127.0.0.1:8000", **FILES}}
+PROXY: Tree = {
+    "tls": FILES,
+    "main_server": {"url": "https://127.0.0.1:8000", **FILES},
+    "cache": {"folder": "/cache"},
+}
 WORKER: Tree = {"main_server": {"url": "https://127.0.0.1:8000", **FILES}}
 MAIN: Tree = {"tls": FILES, "keys": {"master_key_file": "/k"}, "ca": {"folder": "/ca"}}
 
