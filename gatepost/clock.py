@@ -10,6 +10,9 @@ from datetime import UTC, datetime, timedelta
 TOLERATED_MS = 100
 WORTH_NOTING_MS = 2_000
 
+FIRST_MS, LAST_MS = -30_610_224_000_000, 253_402_300_799_999
+"""The years 1000 to 9999: what a DATETIME of the ledger is sure to hold."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 

@@ -5,12 +5,18 @@ answer is 200 with one result for each item, in order: a refusal is a result, no
 """
 
 from enum import StrEnum
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
+from msgspec import Meta
+
+from gatepost.envelope import Ms
 
 MAX_ITEMS = 1000
 NO_ENVELOPE = msgspec.Raw()
+
+Attempt = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 
 
 class Result(StrEnum):
@@ -27,7 +33,7 @@ class Result(StrEnum):
 
 class DeliveryOffer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     message_id: UUID
-    attempt: int
+    attempt: Attempt
     envelope: msgspec.Raw = NO_ENVELOPE
     """The envelope as it lay in the queue; it is looked into only by the one who may open it."""
 
@@ -83,12 +89,12 @@ class Settlement(StrEnum):
 
 class SettleItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     message_id: UUID
-    attempt: int
+    attempt: Attempt
     outcome: Settlement
-    reason: str
-    started_at: int
-    ended_at: int
-    due_at: int | None = None
+    reason: Annotated[str, Meta(pattern=r"\A[a-z_]{1,32}\Z")]
+    started_at: Ms
+    ended_at: Ms
+    due_at: Ms | None = None
     envelope: msgspec.Raw = NO_ENVELOPE
     """With a failure, so that a message that was never registered leaves its row."""
 

@@ -5,29 +5,44 @@ retries and tracing need. The encoding is one JSON object, so that it can be put
 unparsed.
 """
 
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
+from msgspec import Meta
+
+from gatepost.clock import FIRST_MS, LAST_MS
+from gatepost.ids import id_ms
+
+# What the ledger's columns hold: an envelope that no row can be made of must not get so far as to
+# be tried there again and again, with all that is in its batch.
+Fingerprint = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+Ms = Annotated[int, Meta(ge=FIRST_MS, le=LAST_MS)]
+Mac = Annotated[bytes, Meta(min_length=32, max_length=32)]
 
 
 class Envelope(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
     message_id: UUID
-    client_id: str
-    domain: str
-    queue: str
-    cert_fingerprint: str
-    queued_at: int
+    client_id: Annotated[str, Meta(pattern=r"\A[!-~]{1,193}\Z")]
+    domain: Annotated[str, Meta(pattern=r"\A[!-~]{1,128}\Z")]
+    queue: Annotated[str, Meta(pattern=r"\A[!-~]{1,160}\Z")]
+    cert_fingerprint: Fingerprint
+    queued_at: Ms
     """Milliseconds since the epoch, as all times inside."""
-    expires_at: int
+    expires_at: Ms
     sealed: bytes
     request_id: str
     traceparent: str
-    client_timestamp: int | None = None
-    key_mac: bytes | None = None
+    client_timestamp: Ms | None = None
+    key_mac: Mac | None = None
     """MAC of the Idempotency-Key, where one was sent, and of what was sent under it."""
-    payload_mac: bytes | None = None
+    payload_mac: Mac | None = None
+
+    def __post_init__(self) -> None:
+        if self.message_id.version != 7 or id_ms(self.message_id) > LAST_MS:
+            raise ValueError("this is not an id of ours")
 
 
 _encoder = msgspec.json.Encoder()

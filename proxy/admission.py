@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from gatepost.clock import to_ms
+from gatepost.clock import FIRST_MS, to_ms
 from gatepost.errors import FieldError, IdentityMismatch, Invalid
 from gatepost.identity import Identity
 from proxy.settings import Validation
@@ -19,8 +19,6 @@ _PLAIN_NAME = re.compile(r"\A[A-Za-z_]{1,64}\Z")
 _TIMESTAMP = re.compile(
     r"\A\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:[0-5]\d)\Z", re.ASCII
 )
-_FIRST_YEAR = 1000
-"""What the ledger's DATETIME is sure to hold begins here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,7 @@ def _timestamp(text: str) -> int | None:
         moment = datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    return to_ms(moment) if moment.year >= _FIRST_YEAR else None
+    return ms if (ms := to_ms(moment)) >= FIRST_MS else None
 
 
 def _text(

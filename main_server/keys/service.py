@@ -28,7 +28,7 @@ from gatepost.sealing import CONTEXT_INFO, SUITE, SealingKey, additional_data, m
 from main_server.database import transact
 from main_server.keys import repository
 from main_server.keys.master import MasterKey
-from main_server.keys.repository import WrappedServiceKey
+from main_server.keys.repository import WrappedDataKey, WrappedServiceKey
 
 _NONCE = 12
 _DATA_KEYS_HELD = 10_000
@@ -55,6 +55,7 @@ class Keyring:
     def __init__(self, master: MasterKey, service_keys: Iterable[WrappedServiceKey]) -> None:
         self._master = master
         self._held: dict[tuple[str, date], tuple[int, bytes]] = {}
+        self._held_by_id: dict[int, bytes] = {}
         self._private: dict[bytes, X25519PrivateKey] = {}
         self._current: dict[str, WrappedServiceKey] = {}
         self._macs: dict[bytes, bytes] = {}
@@ -113,16 +114,22 @@ class Keyring:
             raise CannotOpen() from None
 
     def _data_key(self, engine: Engine, key_id: int) -> bytes:
-        held = next((key for held_id, key in self._held.values() if held_id == key_id), None)
+        held = self._held_by_id.get(key_id)
         if held is not None:
             return held
         wrapped = transact(engine, lambda c: repository.find_data_key(c, key_id))
         if wrapped is None:
             raise CannotOpen("The key of this message was destroyed.")
-        purpose = _data_purpose(wrapped.client_id, wrapped.day)
-        secret = self._master.unwrap(wrapped.wrapped, purpose)
-        self._held[wrapped.client_id, wrapped.day] = (key_id, secret)
-        return secret
+        return self._hold(wrapped)[1]
+
+    def _hold(self, key: WrappedDataKey) -> tuple[int, bytes]:
+        """Several threads come here: each goes on with what it has got, not with what is held."""
+        if len(self._held_by_id) > _DATA_KEYS_HELD:
+            self._held, self._held_by_id = {}, {}
+        secret = self._master.unwrap(key.wrapped, _data_purpose(key.client_id, key.day))
+        self._held[key.client_id, key.day] = key.key_id, secret
+        self._held_by_id[key.key_id] = secret
+        return key.key_id, secret
 
     def data_keys(self, engine: Engine, envelopes: Iterable[Envelope]) -> DataKeys:
         """Those that these messages need; made where a client's day begins.
@@ -131,16 +138,13 @@ class Keyring:
         sealed under a key that was rolled back could never be opened again.
         """
         wanted = {(e.client_id, day_of(e.message_id)) for e in envelopes}
-        missing = [pair for pair in wanted if pair not in self._held]
-        if missing:
-            if len(self._held) > _DATA_KEYS_HELD:
-                self._held.clear()
-                missing = list(wanted)
+        held = self._held
+        keys = {pair: held[pair] for pair in wanted if pair in held}
+        if missing := [pair for pair in wanted if pair not in keys]:
             transact(engine, lambda connection: self._make(connection, missing))
             for key in transact(engine, lambda c: repository.find_data_keys(c, missing)):
-                secret = self._master.unwrap(key.wrapped, _data_purpose(key.client_id, key.day))
-                self._held[key.client_id, key.day] = (key.key_id, secret)
-        return DataKeys({pair: self._held[pair] for pair in wanted})
+                keys[key.client_id, key.day] = self._hold(key)
+        return DataKeys(keys)
 
     def _make(self, connection: Connection, pairs: list[tuple[str, date]]) -> None:
         found = {(k.client_id, k.day) for k in repository.find_data_keys(connection, pairs)}
@@ -161,7 +165,8 @@ class Keyring:
 
 def load_keyring(connection: Connection, master: MasterKey) -> Keyring:
     """Makes the service keys that are missing; one process at a time."""
-    connection.execute(text("SELECT GET_LOCK('gatepost.keys', 30)"))
+    if not connection.scalar(text("SELECT GET_LOCK('gatepost.keys', 10)")):
+        raise TimeoutError("another process is making the keys, and does not end")
     try:
         stored = {key.purpose for key in repository.list_service_keys(connection)}
         for purpose in ("sealing", "number_mac", "edge_mac"):

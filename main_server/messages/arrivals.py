@@ -38,9 +38,16 @@ def arrive(keyring: Keyring, data: msgspec.Raw) -> Arrival | None:
     except msgspec.MsgspecError:
         return None
     try:
-        return Arrival(envelope, keyring.open_envelope(envelope))
-    except CannotOpen:
+        content = keyring.open_envelope(envelope)
+        decode_content(content)
+    except (CannotOpen, msgspec.MsgspecError):
         return Arrival(envelope, None)
+    return Arrival(envelope, content)
+
+
+def readable(arrivals: Iterable[Arrival]) -> list[Envelope]:
+    """Those that will need a data key. Of the others nothing is sure, not even whose they are."""
+    return [arrival.envelope for arrival in arrivals if arrival.content is not None]
 
 
 def queued_row(keyring: Keyring, data_keys: DataKeys, arrival: Arrival) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from main_server.messages.arrivals import (
     duplicate_row,
     failed_row,
     key_rows,
+    readable,
 )
 from main_server.messages.bisect import bisect
 from main_server.messages.repository import DELIVERABLE, Claim, Standing
@@ -36,7 +37,7 @@ def deliver(
 ) -> list[DeliverResult]:
     """One result for each offer, in order; what it says is committed when this returns."""
     arrivals = _arrivals(keyring, offers)
-    data_keys = keyring.data_keys(engine, [a.envelope for a in arrivals.values()])
+    data_keys = keyring.data_keys(engine, readable(arrivals.values()))
 
     def work(part: Sequence[DeliveryOffer]) -> list[DeliverResult]:
         return transact(

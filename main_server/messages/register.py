@@ -23,6 +23,7 @@ from main_server.messages.arrivals import (
     in_order,
     key_rows,
     queued_row,
+    readable,
 )
 from main_server.messages.bisect import bisect
 from main_server.messages.repository import Claim
@@ -45,7 +46,7 @@ def register(
     """
     arrived = [arrive(keyring, data) for data in envelopes]
     arrivals = {a.envelope.message_id: a for a in arrived if a is not None}
-    data_keys = keyring.data_keys(engine, [a.envelope for a in arrivals.values()])
+    data_keys = keyring.data_keys(engine, readable(arrivals.values()))
 
     def work(part: Sequence[Arrival]) -> list[tuple[UUID, RegisterResult]]:
         return transact(

@@ -10,15 +10,17 @@ from gatepost.contract import SettleItem, Settlement
 from main_server.database import transact
 from main_server.keys.service import Keyring
 from main_server.messages import repository
-from main_server.messages.arrivals import arrive, failed_row
+from main_server.messages.arrivals import arrive, failed_row, readable
 
 
 def settle(engine: Engine, keyring: Keyring, items: Sequence[SettleItem]) -> None:
     """All of it is committed when this returns."""
+    if not items:
+        return
     ordered = sorted(items, key=lambda item: item.message_id)
     arrived = {i.message_id: arrive(keyring, i.envelope) for i in ordered if i.envelope}
     arrivals = {message_id: a for message_id, a in arrived.items() if a is not None}
-    data_keys = keyring.data_keys(engine, [a.envelope for a in arrivals.values()])
+    data_keys = keyring.data_keys(engine, readable(arrivals.values()))
 
     def work(connection: Connection) -> None:
         ids = [item.message_id.bytes for item in ordered]
