@@ -48,6 +48,8 @@ class Loops:
 
 async def pause(stop: asyncio.Event, seconds: float) -> None:
     """Wait so long, or until it is time to stop."""
+    if seconds <= 0:
+        return
     try:
         async with asyncio.timeout(seconds):
             await stop.wait()

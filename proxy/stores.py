@@ -131,7 +131,7 @@ class LedgerStore:
         self._main_server = main_server
         self._timeout = timeout_seconds
         self.breaker = Breaker("ledger", log)
-        self._registering: Group[Envelope, RegisterResult] = Group(self._register, flights=2)
+        self._registering: Group[Envelope, RegisterResult] = Group(self._register)
 
     def commit(self, envelope: Envelope) -> "asyncio.Future[RegisterResult]":
         return self._registering.submit(envelope)

@@ -15,6 +15,7 @@ from gatepost.clock import Clock
 from gatepost.contract import NO_ENVELOPE, DeliverResult, SettleItem, Settlement
 from gatepost.envelope import trace_of
 from gatepost.logs import Log
+from gatepost.loops import pause
 from gatepost.metrics import LATENCY_SECONDS
 from gatepost.queue import Delivery, Queue, QueueError, Reason, Turns
 from worker.breaker import Breaker
@@ -25,6 +26,9 @@ from worker.settings import Pool
 BATCH = 200
 LEASE_SECONDS = 30
 WAIT_SECONDS = 1.0
+TURN_SECONDS = 0.02
+"""A batch takes at least so long: those that come meanwhile share the next one's round trips."""
+
 
 
 class DeliveryMetrics:
@@ -60,10 +64,13 @@ class Deliverer:
 
     async def delivery_loop(self, stop: asyncio.Event, turns: Turns) -> None:
         """Takes batch after batch, from domain after domain; waits where nothing is ready."""
+        loop = asyncio.get_running_loop()
         while not stop.is_set():
             try:
                 if batch := await turns.reserve(BATCH, LEASE_SECONDS):
+                    next_turn = loop.time() + TURN_SECONDS
                     await self.deliver_batch(*batch)
+                    await pause(stop, next_turn - loop.time())
                 else:
                     await turns.wait(WAIT_SECONDS)
             except (Outage, QueueError) as error:

@@ -17,7 +17,7 @@ from worker.main_server import MainServer
 from worker.settings import WorkerSettings
 from worker.upkeep import queues_loop, upkeep_loop
 
-BATCHES_IN_FLIGHT = 2
+BATCHES_IN_FLIGHT = 1
 
 
 async def main(settings: WorkerSettings, child: Child) -> None:

@@ -37,7 +37,7 @@ def create_api(title: str) -> FastAPI:
 def allow(identify: Callable[[Request], Identity], *roles: Role) -> Any:
     """A dependency: the caller's identity, if its role is one of these."""
 
-    def check(request: Request) -> Identity:
+    async def check(request: Request) -> Identity:  # a plain function would cost a thread
         context = context_of(request.scope)
         context.route = request.scope["route"].path
         identity = identify(request)
