@@ -44,7 +44,8 @@ class Bucket:
     tokens: float = 0.0
     left: int = 0
     """In the shared bucket, as it was last seen."""
-    at: float = 0.0
+    at: float | None = None
+    """When tokens last came."""
     drawing: "asyncio.Task[float] | None" = None
 
 
@@ -101,27 +102,29 @@ class Limits:
                 drawn, bucket.left, wait_ms = await self._draw(
                     keys=[key], args=[granted.rate, granted.burst, wanted]
                 )
+            bucket.at = self._clock()
         except QueueError:
             drawn, wait_ms = self._own_share(granted, bucket)
         finally:
             bucket.drawing = None
         bucket.tokens += drawn
-        bucket.at = self._clock()
         return float(wait_ms)
 
     def _own_share(self, granted: Grant, bucket: Bucket) -> tuple[float, float]:
         """Without Redis: what has flowed in since the last time, of our share of the rate."""
-        rate = granted.rate * self._share
-        elapsed = self._clock() - bucket.at if bucket.at else 1.0
-        drawn = min(granted.burst * self._share, elapsed * rate)
-        if bucket.tokens + drawn >= 1:
-            return drawn, 0.0
-        return 0.0, (1 - drawn) / rate * 1000
+        rate, now = granted.rate * self._share, self._clock()
+        since = now - 1.0 if bucket.at is None else bucket.at
+        drawn = min(max(1.0, granted.burst * self._share), (now - since) * rate)
+        if bucket.tokens + drawn < 1:
+            bucket.at = since  # what has flowed in so far is not lost by asking too early
+            return 0.0, (1 - bucket.tokens - drawn) / rate * 1000
+        bucket.at = now
+        return drawn, 0.0
 
 
 def rate_headers(granted: Grant, left: int) -> list[tuple[bytes, bytes]]:
     """RateLimit and RateLimit-Policy, as the IETF's draft has them."""
-    window = max(1, int(granted.burst / granted.rate))
+    window = max(1, int(granted.burst / granted.rate)) if granted.rate else NEVER_SECONDS
     return [
         (b"ratelimit-policy", b'"client";q=%d;w=%d' % (granted.burst, window)),
         (b"ratelimit", b'"client";r=%d;t=1' % max(0, left)),
