@@ -115,9 +115,11 @@ def known_client(fingerprint: str = "ab" * 32, **given: Any) -> KnownClient:
 
 
 def bundle(*clients: KnownClient, ring: Keyring | None = None, **given: Any) -> Bundle:
+    ring = ring or keyring()
     whole: dict[str, Any] = {
-        "sealing_key": (ring or keyring()).sealing_key(),
-        "domains": [KnownDomain(DOMAIN, None), KnownDomain("gatepost", None)],
+        "sealing_key": ring.sealing_key(),
+        "mac_key": ring.edge_mac_key(),
+        "domains": [KnownDomain(name, None, 1_000_000) for name in (DOMAIN, "gatepost")],
         "clients": list(clients),
         "max_lifetime_seconds": MAX_LIFETIME_SECONDS,
     }

@@ -1,5 +1,8 @@
 """The envelope's encoding: what went in comes out, what isn't one is refused."""
 
+from typing import Any
+from uuid import UUID
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -26,6 +29,38 @@ def test_it_is_one_json_object_that_can_be_put_into_a_call_unparsed() -> None:
 def test_what_is_not_an_envelope_is_refused(noise: bytes) -> None:
     with pytest.raises(msgspec.MsgspecError):
         decode(noise)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"client_id": ""},
+        {"client_id": "x" * 194},
+        {"client_id": "\u0441lient"},
+        {"client_id": "a\nb"},
+        {"domain": "x" * 129},
+        {"domain": "m\u00fcnchen.de"},
+        {"queue": "x" * 161},
+        {"cert_fingerprint": "zz" * 32},
+        {"cert_fingerprint": "ab" * 31},
+        {"cert_fingerprint": "AB" * 32},
+        {"queued_at": 10**18},
+        {"queued_at": -(10**18)},
+        {"expires_at": 253_402_300_800_000},
+        {"client_timestamp": 253_402_300_800_000},
+        {"client_timestamp": -62_135_596_800_000},
+        {"key_mac": "AAAA"},
+        {"payload_mac": "AAAA"},
+        {"message_id": str(UUID(int=1))},
+        {"message_id": str(UUID(int=2**128 - 1))},
+        {"message_id": "ffffffff-ffff-7fff-bfff-ffffffffffff"},
+    ],
+)
+def test_one_that_no_row_can_be_made_of_is_refused(given: dict[str, Any]) -> None:
+    """Or the main server would try it again and again, with all that is in its batch."""
+    tree = msgspec.json.decode(encode(factories.envelope(RING)))
+    with pytest.raises(msgspec.ValidationError):
+        decode(msgspec.json.encode(tree | given))
 
 
 def test_an_unknown_field_is_refused() -> None:

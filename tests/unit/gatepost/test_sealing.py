@@ -3,6 +3,7 @@
 import os
 import secrets
 import time
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -67,7 +68,7 @@ def test_noise_is_refused_whatever_it_is(ring: Keyring, noise: bytes) -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        {"message_id": UUID(int=1)},
+        {"message_id": factories.ids.new()},
         {"client_id": "example.com:client_002"},
         {"client_id": "example.org:client_001"},
         {"domain": "example.org"},
@@ -75,7 +76,7 @@ def test_noise_is_refused_whatever_it_is(ring: Keyring, noise: bytes) -> None:
     ],
 )
 def test_it_opens_only_as_the_message_it_was_sealed_as(
-    ring: Keyring, given: dict[str, str]
+    ring: Keyring, given: dict[str, Any]
 ) -> None:
     with pytest.raises(CannotOpen):
         ring.open_envelope(changed(envelope(ring), **given))

@@ -1,113 +1,140 @@
-"""The rate limit: a token bucket whose arithmetic can be done by hand."""
+"""The rate limit without Redis: each process grants its share, by arithmetic done by hand.
+
+With Redis, see tests/integration/proxy/test_limits.py.
+"""
+
+import math
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from gatepost.bundle import KnownClient
 from gatepost.errors import RateLimited
-from proxy.limits import Limits
+from proxy.limits import Limits, rate_headers
 from proxy.settings import RateLimiting
 from tests.factories import known_client
 
 
-def limits(processes: int = 1, **rules: int | bool) -> Limits:
-    return Limits(processes, RateLimiting.model_validate(rules))
+class NoRedis:
+    """A Redis that does not answer."""
+
+    def register_script(self, _text: str) -> Any:
+        async def draw(**_given: Any) -> None:
+            raise RedisConnectionError("no")
+
+        return draw
 
 
-def granted(one: Limits, client: KnownClient, tries: int, now: float) -> int:
-    """How many of so many tries at that moment are let through."""
-    passed = 0
-    for _ in range(tries):
+class Proxy:
+    """The limits of one process, and its clock."""
+
+    def __init__(self, processes: int = 1, **rules: int | bool) -> None:
+        self.now = 100.0
+        no_redis: Any = NoRedis()
+        settings = RateLimiting.model_validate(rules)
+        self._limits = Limits(no_redis, processes, settings, lambda: self.now)
+
+    async def granted(self, client: KnownClient, tries: int) -> int:
+        """How many of so many tries at this moment are let through."""
+        return sum([await self.wait_for(client) == 0 for _ in range(tries)])
+
+    async def wait_for(self, client: KnownClient) -> int:
+        """0, or the seconds that a refusal says to wait."""
         try:
-            one.take(client, now)
-        except RateLimited:
-            continue
-        passed += 1
-    return passed
+            await self._limits.take(client)
+        except RateLimited as refused:
+            return refused.retry_after
+        return 0
 
 
-def test_a_burst_passes_and_then_the_rate() -> None:
-    one, client = limits(), known_client(rate_per_second=10, burst=50)
-    assert granted(one, client, 100, now=0.0) == 50
-    assert granted(one, client, 100, now=0.99) == 9
-    assert granted(one, client, 100, now=2.0) == 11
-    assert granted(one, client, 100, now=1000.0) == 50, "no more is saved up than the burst"
+async def test_each_process_grants_its_share() -> None:
+    client = known_client(rate_per_second=40, burst=1000)
+    proxies = [Proxy(processes=4) for _ in range(4)]
+    assert sum([await one.granted(client, 100) for one in proxies]) == 40
+    for one in proxies:
+        one.now += 2
+    assert sum([await one.granted(client, 100) for one in proxies]) == 80
 
 
-def test_a_refusal_says_when_there_is_a_token_again() -> None:
-    one, client = limits(), known_client(rate_per_second=1, burst=1)
-    one.take(client, 0.0)
-    with pytest.raises(RateLimited, match="may send 1 messages a second") as refused:
-        one.take(client, 0.25)
-    assert refused.value.retry_after == 1
-    one.take(client, 1.0)
+async def test_no_more_is_saved_up_than_the_burst() -> None:
+    one, client = Proxy(), known_client(rate_per_second=10, burst=30)
+    await one.granted(client, 100)
+    one.now += 1_000_000
+    assert await one.granted(client, 100) == 30
 
 
-def test_a_slow_client_is_told_a_long_wait_and_the_wait_is_enough() -> None:
-    one, client = limits(processes=4), known_client(rate_per_second=1, burst=1)
-    one.take(client, 0.0)
-    with pytest.raises(RateLimited) as refused:
-        one.take(client, 0.0)
-    assert refused.value.retry_after == 4
-    one.take(client, 4.0)
+@pytest.mark.parametrize(("rate", "burst", "processes"), [(1, 1, 1), (1, 1, 4), (1, 100, 8)])
+async def test_a_slow_client_gets_its_turn_however_often_it_asks(
+    rate: int, burst: int, processes: int
+) -> None:
+    one, client = Proxy(processes), known_client(rate_per_second=rate, burst=burst)
+    passed = 0
+    for _ in range(1000):
+        one.now += 0.1
+        passed += await one.granted(client, 1)
+    assert passed == pytest.approx(100 * rate / processes, rel=0.1)
 
 
-def test_a_refusal_costs_no_token() -> None:
-    one, client = limits(), known_client(rate_per_second=1, burst=1)
-    one.take(client, 0.0)
-    assert granted(one, client, 100, now=0.5) == 0
-    assert granted(one, client, 100, now=1.0) == 1
+async def test_the_wait_that_is_told_is_enough() -> None:
+    one, client = Proxy(processes=4), known_client(rate_per_second=1, burst=1)
+    while not (wait := await one.wait_for(client)):
+        pass
+    assert 1 <= wait <= 4
+    one.now += wait
+    assert await one.wait_for(client) == 0
 
 
-def test_processes_share_the_rate_between_them() -> None:
-    client = known_client(rate_per_second=10, burst=40)
-    shares = [limits(processes=4) for _ in range(4)]
-    assert sum(granted(one, client, 100, now=0.0) for one in shares) == 40
-    assert sum(granted(one, client, 100, now=2.0) for one in shares) == 20
+async def test_clients_do_not_share_but_their_certificates_do() -> None:
+    one = Proxy()
+    first = known_client("aa" * 32, rate_per_second=3)
+    assert await one.granted(first, 10) == 3
+    assert await one.granted(known_client(name="other", rate_per_second=3), 10) == 3
+    assert await one.granted(known_client(domain="b.example", rate_per_second=3), 10) == 3
+    assert await one.granted(known_client("bb" * 32, rate_per_second=3), 10) == 0
 
 
-def test_clients_do_not_share() -> None:
-    one = limits()
-    assert granted(one, known_client(burst=3, rate_per_second=1), 10, 0.0) == 3
-    assert granted(one, known_client(burst=3, rate_per_second=1, name="other"), 10, 0.0) == 3
-    assert granted(one, known_client(burst=3, rate_per_second=1, domain="b.example"), 10, 0.0) == 3
+async def test_a_rate_of_nothing_lets_nothing_through() -> None:
+    assert await Proxy().wait_for(known_client(rate_per_second=0)) == 3600
 
 
-def test_two_certificates_of_one_client_share() -> None:
-    one = limits()
-    assert granted(one, known_client("aa" * 32, burst=3, rate_per_second=1), 2, 0.0) == 2
-    assert granted(one, known_client("bb" * 32, burst=3, rate_per_second=1), 2, 0.0) == 1
+async def test_the_proxys_own_ceiling_holds_for_everyone_and_raises_nobodys_rate() -> None:
+    one = Proxy(max_requests=600, window_seconds=60)
+    assert await one.granted(known_client(rate_per_second=1000, burst=1000), 100) == 10
+    assert await one.granted(known_client(name="slow", rate_per_second=2), 100) == 2
 
 
-def test_a_rate_of_nothing_lets_nothing_more_through() -> None:
-    one, client = limits(), known_client(rate_per_second=0, burst=1)
-    assert granted(one, client, 10, now=0.0) == 1
-    with pytest.raises(RateLimited) as refused:
-        one.take(client, 1e6)
-    assert refused.value.retry_after == 3600
-
-
-def test_the_proxys_own_ceiling_holds_for_everyone() -> None:
-    one, client = limits(max_requests=100, window_seconds=60), known_client()
-    assert granted(one, client, 1000, now=0.0) == 100
-    assert granted(one, client, 1000, now=6.0) == 10
-    slow = known_client(name="slow", rate_per_second=1, burst=5)
-    assert granted(one, slow, 1000, now=0.0) == 5, "the ceiling raises nobody's rate"
-
-
-def test_it_can_be_turned_off() -> None:
-    assert granted(limits(enabled=False), known_client(burst=1), 100, now=0.0) == 100
+async def test_it_can_be_turned_off() -> None:
+    assert await Proxy(enabled=False).granted(known_client(rate_per_second=0), 100) == 100
 
 
 @given(
-    st.lists(st.floats(min_value=0, max_value=5), min_size=1, max_size=200),
-    st.integers(min_value=1, max_value=50),
-    st.integers(min_value=1, max_value=50),
+    waits=st.lists(st.floats(min_value=0, max_value=5), min_size=1, max_size=100),
+    rate=st.integers(min_value=1, max_value=50),
+    burst=st.integers(min_value=1, max_value=50),
 )
-def test_never_more_than_burst_and_rate_together(waits: list[float], rate: int, burst: int) -> None:
-    one, client, now, passed = limits(), known_client(rate_per_second=rate, burst=burst), 0.0, 0
+async def test_over_any_time_no_more_than_burst_and_rate_together(
+    waits: list[float], rate: int, burst: int
+) -> None:
+    one, client = Proxy(), known_client(rate_per_second=rate, burst=burst)
+    passed, started = 0, one.now
     for wait in waits:
-        now += wait
-        passed += granted(one, client, 3, now)
-        assert passed <= burst + rate * now + 1e-6
+        one.now += wait
+        passed += await one.granted(client, 3)
+        assert passed <= burst + rate * (one.now - started + 1) + 1e-6
+
+
+def test_a_sender_is_told_where_it_stands() -> None:
+    no_redis: Any = NoRedis()
+    limits = Limits(no_redis, 1, RateLimiting())
+    granted = limits.granted(known_client(rate_per_second=10, burst=50))
+    assert (granted.rate, granted.burst) == (10, 50)
+    assert dict(rate_headers(granted, 7)) == {
+        b"ratelimit-policy": b'"client";q=50;w=5',
+        b"ratelimit": b'"client";r=7;t=1',
+    }
+    idle = limits.granted(known_client(rate_per_second=0))
+    assert dict(rate_headers(idle, 0))[b"ratelimit-policy"].endswith(b"w=3600")
+    assert math.isclose(limits.granted(known_client(burst=0)).burst, 1.0)
