@@ -64,11 +64,22 @@ def _prepare(work: Path) -> list[str]:
 
 
 def _download(apt: list[str], packages: Sequence[str], folder: Path) -> list[Path]:
+    """Fetches what has to be unpacked.
+
+    One source that doesn't answer makes all of `update` fail, though the others may do. So that is
+    told only if the packages can't be had.
+    """
+    complaints = []
     try:
         run("reading the distribution's lists of packages", [*apt, "update"])
-    except Failure as failure:  # one source that doesn't answer spoils it all: try with the others
-        print(f"\n{failure}")
-    install = ["install", "--print-uris", "--reinstall", "--yes", "--no-install-recommends"]
-    names = needed(run("finding " + " ".join(packages), [*apt, *install, *packages]))
-    run("downloading packages", [*apt, "download", *names], folder=folder)
+    except Failure as failure:
+        complaints.append(str(failure))
+    try:
+        install = ["install", "--print-uris", "--reinstall", "--yes", "--no-install-recommends"]
+        names = needed(run("finding packages", [*apt, *install, *packages]))
+        if not names:
+            raise Failure(f"apt has no file for {' '.join(packages)}.")
+        run("downloading packages", [*apt, "download", *names], folder=folder)
+    except Failure as failure:
+        raise Failure("\n".join([*complaints, str(failure)])) from None
     return sorted(folder.glob("*.deb"))

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import sys
+import tomllib
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -45,7 +46,7 @@ COMMANDS = {
         "measure (bench queue runs bench/queue.py)", "infra.dev.commands.bench", "bench"
     ),
 }
-# Each group holds all of the one before it, so that no command takes packages from another.
+# Each holds all of the one before it.
 GROUPS = ("server", "test", "bench")
 STAMP = VENV / "made-from.json"
 
@@ -88,7 +89,9 @@ def prepare(group: str | None) -> str:
         if group == "boot":
             python.boot_environment()
             return str(BOOT / "bin" / "python")
-        if not is_fresh(group):
+        made_for, made_from = last_made()
+        group = max(group, made_for, key=GROUPS.index)  # no command takes packages from another
+        if made_from != digest(group) or not python.works(VENV):
             install(group)
     return str(VENV / "bin" / "python")
 
@@ -104,25 +107,25 @@ def make_var() -> None:
         raise Failure(f"{VAR} belongs to another user. Be that user, or remove it.")
 
 
-def is_fresh(group: str) -> bool:
-    """Whether the environment was made from today's files, for this group or a larger one."""
+def last_made() -> tuple[str, str]:
+    """The group that the environment was made for, and the digest of what it was made from."""
     try:
         made = json.loads(STAMP.read_text())
-        larger = GROUPS.index(made["group"]) >= GROUPS.index(group)
-        return larger and made["digest"] == digest(made["group"]) and python.works(VENV)
+        return GROUPS[GROUPS.index(made["group"])], made["digest"]
     except (OSError, ValueError, KeyError):
-        return False
+        return GROUPS[0], "of nothing"
 
 
 def digest(group: str) -> str:
     """Of everything that the environment depends on, its place included (scripts name it)."""
-    parts = [str(ROOT).encode(), (LOCKS / f"{group}.txt").read_bytes()]
-    parts.append((ROOT / "pyproject.toml").read_bytes())
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    parts = [str(ROOT), (LOCKS / f"{group}.txt").read_text()]
+    parts += [json.dumps(project[part]) for part in ("project", "build-system")]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def install(group: str) -> None:
-    print(f"Setting up in {VAR} (needed once)", flush=True)
+    print(f"Setting up in {VAR}", flush=True)
     STAMP.unlink(missing_ok=True)
     with step(f"Python {sys.version.split()[0]}, virtual environment"):
         if VENV.exists() and not python.belongs_here(VENV):
@@ -130,9 +133,10 @@ def install(group: str) -> None:
         if not python.works(VENV):
             python.make_environment(VENV)
     installer = python.installer()
-    count = (LOCKS / f"{group}.txt").read_text().count("==")
+    lock = LOCKS / f"{group}.txt"
+    count = sum(line[0].isalnum() for line in lock.read_text().splitlines())
     with step(f"{count} packages for `{group}`, by {installer.name}"):
-        installer.sync(LOCKS / f"{group}.txt")
+        installer.sync(lock)
     with step("gatepost itself"):
         installer.install_project()
     STAMP.write_text(json.dumps({"group": group, "digest": digest(group)}))

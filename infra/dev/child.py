@@ -43,12 +43,14 @@ class Child:
     _process: "subprocess.Popen[bytes] | None" = field(default=None, init=False)
 
     def start(self) -> None:
-        held = [] if self.lock is None else [take(self.lock, self.name)]
         prefix = [] if self.outlives or not shutil.which("setpriv") else _ENDED_WITH_US
+        held = [] if self.lock is None else [take(self.lock, self.name)]
         options = as_owner(self.owner) | {"pass_fds": held, "umask": 0o077}
-        self._process = _FORKER.submit(self._popen, [*prefix, *self.command], options).result()
-        for descriptor in held:
-            os.close(descriptor)
+        try:
+            self._process = _FORKER.submit(self._popen, [*prefix, *self.command], options).result()
+        finally:
+            for descriptor in held:
+                os.close(descriptor)
 
     def _popen(self, command: list[str], options: dict[str, Any]) -> "subprocess.Popen[bytes]":
         with self.log.open("ab") as log:

@@ -12,30 +12,27 @@ from pathlib import Path
 
 from infra.dev.steps import Failure
 
-WAIT_SECONDS = 30.0
+FORMER_SECONDS = 30.0  # for a process that is about to end, as after a crash of its parent
+ASKING_SECONDS = 0.5  # for those who only ask who the holder is
 
 
 def take(file: Path, name: str) -> int:
-    """The file, locked: waits for one that is about to end, as after a crash of its parent."""
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not _try(descriptor):
-        if time.monotonic() > deadline:
-            os.close(descriptor)
-            raise Failure(f"Another {name} still runs; it holds {file}. End that one first.")
-        time.sleep(0.05)
+    """The file, locked for as long as somebody has it open."""
+    descriptor = _open(file)
+    if not _lock(descriptor, FORMER_SECONDS):
+        os.close(descriptor)
+        raise Failure(f"Another {name} still runs; it holds {file}. End that one first.")
     return descriptor
 
 
 @contextmanager
 def the_only_one(file: Path) -> Iterator[None]:
     """Holds the lock, with our process id in the file; a Failure if somebody else does."""
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = _open(file)
     try:
-        if not _try(descriptor):
-            other = os.read(descriptor, 20).decode()
+        if not _lock(descriptor, ASKING_SECONDS):
             raise Failure(
-                f"A stack runs here already (process {other}).\n"
+                f"A stack runs here already (process {holder(file)}).\n"
                 "./dev status tells where it listens, ./dev down stops it."
             )
         os.ftruncate(descriptor, 0)
@@ -50,12 +47,25 @@ def holder(file: Path) -> int | None:
     if not file.exists():
         return None
     with file.open() as stream:
-        return None if _try(stream.fileno()) else int(stream.read() or 0)
+        try:
+            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return int(stream.read() or 0) or None
+    return None
 
 
-def _try(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+def _open(file: Path) -> int:
+    return os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+
+
+def _lock(descriptor: int, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.02)
+        else:
+            return True

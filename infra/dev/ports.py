@@ -10,6 +10,7 @@ from infra.dev.steps import Failure
 
 HOST = "127.0.0.1"
 BASE = 8000
+LOWEST_BASE, HIGHEST_BASE = 1024, 64000
 _LISTENING = "0A"
 
 

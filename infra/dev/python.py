@@ -100,7 +100,7 @@ def works(folder: Path) -> bool:
     python = folder / "bin" / "python"
     try:
         run("trying", [str(python), "-c", ""])
-    except (Failure, OSError):
+    except Failure:
         return False
     return True
 
@@ -166,4 +166,4 @@ def _wheels(*folders: Path) -> list[Path]:
 
 def _pip_environment() -> dict[str, str]:
     ours = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_CACHE_DIR": str(CACHE / "pip")}
-    return {**ours, **os.environ, "PIP_ROOT_USER_ACTION": "ignore"}
+    return {**ours, **os.environ, "PIP_ROOT_USER_ACTION": "ignore", "PIP_USER": "0"}

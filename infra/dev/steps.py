@@ -42,9 +42,11 @@ def run(
     **options: Any,
 ) -> str:
     """The output of a program that ends well; else a Failure with its last lines (None: all)."""
-    done: subprocess.CompletedProcess[str] = subprocess.run(
-        command, check=False, env=environment, cwd=folder, capture_output=True, text=True, **options
-    )
+    options |= {"env": environment, "cwd": folder, "capture_output": True, "text": True}
+    try:
+        done: subprocess.CompletedProcess[str] = subprocess.run(command, check=False, **options)
+    except OSError as error:
+        raise Failure(f"{what} failed: {error}") from None
     if done.returncode == 0:
         return done.stdout
     raise Failure(f"{what} failed:\n{last_words(done.stderr.strip() or done.stdout, lines)}")

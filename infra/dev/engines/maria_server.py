@@ -35,7 +35,7 @@ class MariaServer(Server):
         super().__init__(folder, port)
         self._engine = engines.mariadb
         self._base = self._engine.program.parents[1]
-        self._share = next(self._base.glob(f"share/*/{SYSTEM_TABLES[0]}")).parent
+        self._share = _find_share(self._base)
         template = ACCOUNTS.read_text()
         self._passwords = passwords(folder / "passwords.json", template)
         self._owner = choose_owner(self._engine, folder)
@@ -98,6 +98,13 @@ class MariaServer(Server):
         draft.rename(self.folder / "data")
 
 
+def _find_share(base: Path) -> Path:
+    """The folder with the SQL of the system tables: mysql's or mariadb's, as the release likes."""
+    for script in base.glob(f"share/*/{SYSTEM_TABLES[0]}"):
+        return script.parent
+    raise Failure(f"The MariaDB below {base} lacks {SYSTEM_TABLES[0]}. Install mariadb-server.")
+
+
 def choose_owner(engine: Engine, folder: Path) -> Owner | None:
     """Whom mariadbd runs as: None is ourselves.
 
@@ -112,10 +119,10 @@ def choose_owner(engine: Engine, folder: Path) -> Owner | None:
         return Owner(status.st_uid, status.st_gid) if status.st_uid else None
     entry = pwd.getpwnam("nobody")
     nobody = Owner(entry.pw_uid, entry.pw_gid)
-    os.chown(folder, *nobody)
     script = 'test -w "$1" && test -r "$2" && exec "$0" --no-defaults --version'
     command = ["/bin/sh", "-c", script, str(engine.program), str(folder), str(CONFIGURATION)]
     try:
+        os.chown(folder, *nobody)
         run("trying", command, environment=engine.environment, **as_owner(nobody))
     except (Failure, OSError):
         os.chown(folder, 0, 0)

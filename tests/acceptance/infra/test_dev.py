@@ -3,14 +3,17 @@
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from infra.dev.paths import CACHE, ROOT
+from infra.dev.place import session
 from infra.dev.ports import HOST, free_base
 
 LEFT_OUT = shutil.ignore_patterns("var", ".git", "__pycache__", ".*_cache", ".hypothesis")
@@ -30,6 +33,9 @@ class Checkout:
 
     def dev(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         return self.run(["./dev", *arguments])
+
+    def up(self) -> "subprocess.CompletedProcess[str]":
+        return self.dev("up", "--detach", "--port-base", str(self.base))
 
     def run(self, command: list[str]) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
@@ -51,41 +57,51 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
 
 
 @pytest.mark.xdist_group("dev")
-def test_from_nothing_to_a_delivered_message_and_back(checkout: Checkout) -> None:
+def test_from_nothing_to_a_delivered_message_through_a_crash_and_down(checkout: Checkout) -> None:
     nothing = checkout.dev("status")
     assert nothing.returncode == 1
     assert "Nothing runs here" in nothing.stderr
 
-    up = checkout.dev("up", "--detach", "--port-base", str(checkout.base))
+    up = checkout.up()
     assert up.returncode == 0, up.stdout + up.stderr
     assert "delivered in" in up.stdout
-
     status = json.loads(checkout.dev("status", "--json").stdout)
     assert status["proxy"] == f"https://{HOST}:{checkout.base + 1}"
     assert status["data"] == str(checkout.folder / "var")
 
     (curl,) = [line for line in up.stdout.splitlines() if "| curl" in line]
-    pasted = checkout.run(["sh", "-c", curl])
-    assert json.loads(pasted.stdout)["status"] == "queued", pasted.stderr
+    receipt = json.loads(checkout.run(["sh", "-c", curl]).stdout)
+    assert receipt["status"] == "queued"
 
-    again = checkout.dev("up", "--port-base", str(checkout.base))
-    assert again.returncode == 1
-    assert "A stack runs here already" in again.stderr
+    second = checkout.up()
+    assert second.returncode == 1
+    assert "A stack runs here already" in second.stdout + second.stderr
 
+    os.kill(int((checkout.folder / "var/run/supervisor.lock").read_text()), signal.SIGKILL)
+    after_the_crash = checkout.up()
+    assert after_the_crash.returncode == 0, after_the_crash.stdout + after_the_crash.stderr
+    assert not processes(status)
+    shown = checkout.run(["var/venv/bin/gatepost", "message", "show", receipt["message_id"]])
+    assert "delivered" in shown.stdout, shown.stderr
     assert "delivery.attempted" in checkout.dev("logs", "worker").stdout
 
+    status = json.loads(checkout.dev("status", "--json").stdout)
     assert checkout.dev("down").returncode == 0
     assert checkout.dev("status", "--json").returncode == 1
-    for pids in status["pids"].values():
-        assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+    assert not processes(status)
 
 
 @pytest.mark.xdist_group("dev")
 def test_a_taken_port_is_told_with_its_holder(checkout: Checkout) -> None:
     with socket.create_server((HOST, checkout.base + 1)):
-        up = checkout.dev("up", "--detach", "--port-base", str(checkout.base))
+        up = checkout.up()
     assert up.returncode == 1
     said = up.stdout + up.stderr
     assert f"Port {checkout.base + 1} (proxy) is taken by" in said
     assert f"(process {os.getpid()})" in said
     assert "./dev up --port-base" in said
+
+
+def processes(status: dict[str, Any]) -> list[int]:
+    """Those of that run that there still are."""
+    return [pid for leader, *_ in status["pids"].values() for pid in session(leader)]

@@ -42,26 +42,45 @@ def test_each_command_has_its_module(command: boot.Command) -> None:
 
 
 @pytest.fixture
-def stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    file = tmp_path / "made-from.json"
-    monkeypatch.setattr(boot, "STAMP", file)
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The groups that were installed; there is an environment, made for the tests."""
+    groups: list[str] = []
+    monkeypatch.setattr(boot, "VAR", tmp_path)
+    monkeypatch.setattr(boot, "STAMP", tmp_path / "made-from.json")
+    monkeypatch.setattr(boot, "install", groups.append)
     monkeypatch.setattr("infra.dev.python.works", lambda _folder: True)
-    return file
+    made = {"group": "test", "digest": boot.digest("test")}
+    boot.STAMP.write_text(json.dumps(made))
+    return groups
 
 
-def test_an_environment_is_fresh_for_its_group_and_smaller_ones(stamp: Path) -> None:
-    stamp.write_text(json.dumps({"group": "test", "digest": boot.digest("test")}))
-    assert boot.is_fresh("server")
-    assert boot.is_fresh("test")
-    assert not boot.is_fresh("bench")
+def test_an_environment_is_fresh_for_its_group_and_smaller_ones(installed: list[str]) -> None:
+    boot.prepare("server")
+    boot.prepare("test")
+    assert installed == []
 
 
-def test_an_environment_from_other_files_is_stale(stamp: Path) -> None:
-    stamp.write_text(json.dumps({"group": "test", "digest": "of yesterday"}))
-    assert not boot.is_fresh("test")
+def test_a_larger_group_is_installed(installed: list[str]) -> None:
+    boot.prepare("bench")
+    assert installed == ["bench"]
+
+
+def test_from_other_files_it_is_made_again_for_no_less_than_it_was(installed: list[str]) -> None:
+    boot.STAMP.write_text(json.dumps({"group": "test", "digest": "of yesterday"}))
+    boot.prepare("server")
+    assert installed == ["test"]
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"group": "none", "digest": ""}'])
-def test_a_broken_stamp_is_stale(stamp: Path, content: str) -> None:
-    stamp.write_text(content)
-    assert not boot.is_fresh("test")
+def test_without_a_good_stamp_it_is_made_anew(installed: list[str], content: str) -> None:
+    boot.STAMP.write_text(content)
+    boot.prepare("server")
+    assert installed == ["server"]
+
+
+def test_an_environment_whose_python_has_gone_is_made_anew(
+    installed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("infra.dev.python.works", lambda _folder: False)
+    boot.prepare("test")
+    assert installed == ["test"]

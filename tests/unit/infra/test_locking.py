@@ -43,6 +43,6 @@ def test_nobody_holds_a_lock_that_never_was(tmp_path: Path) -> None:
 def test_waiting_for_a_lock_ends_with_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("infra.dev.locking.WAIT_SECONDS", 0.1)
+    monkeypatch.setattr("infra.dev.locking.FORMER_SECONDS", 0.1)
     with the_only_one(tmp_path / "lock"), pytest.raises(Failure, match="Another redis still runs"):
         take(tmp_path / "lock", "redis")
