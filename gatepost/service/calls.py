@@ -6,15 +6,16 @@ Nothing is retried here: what to do when a call fails is for the caller to decid
 import httpx
 
 from gatepost.identity import Role
+from gatepost.service.transport import KeptConnections
 from gatepost.settings import MainServer
 from gatepost.tls import client_context
 
 
 def main_server_client(settings: MainServer, connections: int) -> httpx.AsyncClient:
+    context = client_context(settings.files(), Role.MAIN)
     return httpx.AsyncClient(
         base_url=settings.url,
-        verify=client_context(settings.files(), Role.MAIN),
+        transport=KeptConnections(context, connections),
         timeout=settings.timeout,
-        limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
         trust_env=False,
     )
