@@ -28,6 +28,35 @@ KEEP_ALIVE_SECONDS = 75
 DRAIN_SECONDS = 20
 
 
+class OneWrite:
+    """A transport that joins what is written in one turn of the loop.
+
+    uvicorn writes the head of an answer and its body apart: two TLS records, two system calls.
+    """
+
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._parts: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if not self._parts:
+            self._loop.call_soon(self._flush)
+        self._parts.append(data)
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        parts, self._parts = self._parts, []
+        if parts:
+            self._transport.write(b"".join(parts))
+
+
 class BoundedHttp(HttpToolsProtocol):
     """HTTP/1.1 with a limit on headers and on the time that they take.
 
@@ -37,6 +66,7 @@ class BoundedHttp(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.transport = OneWrite(transport, self.loop)  # type: ignore[assignment]
         self.header_bytes = self.unread = 0
         self.timeout_keep_alive_task = self.loop.call_later(
             FIRST_REQUEST_SECONDS, self.timeout_keep_alive_handler
