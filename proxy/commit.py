@@ -95,6 +95,7 @@ class _SideBySide:
     __slots__ = (
         "_envelope",
         "_exposed",
+        "_exposing",
         "_ledger",
         "_ledgers",
         "_loop",
@@ -112,7 +113,7 @@ class _SideBySide:
         self._timer: asyncio.TimerHandle | None = None
         self._queue = self._ledger = State.REFUSED
         to_ledger = ledger.breaker.allows()
-        self._exposed = not to_ledger
+        self._exposed, self._exposing = not to_ledger, False
         if to_ledger:
             self._ledger = State.PENDING
             ledger.commit(envelope).add_done_callback(self._ledger_answered)
@@ -157,11 +158,11 @@ class _SideBySide:
         except (Unavailable, OutcomeUnknown) as error:
             self.done.set_exception(error)
             return
-        if durability is Durability.QUEUE and not self._exposed:
-            self._exposed = True
-            self._queues.expose(self._envelope).add_done_callback(self._was_exposed)
-        else:
+        if durability is not Durability.QUEUE or self._exposed:
             self.done.set_result(durability)
+        elif not self._exposing:  # the ledger may fail while that is under way
+            self._exposing = True
+            self._queues.expose(self._envelope).add_done_callback(self._was_exposed)
 
     def _was_exposed(self, future: "asyncio.Future[None]") -> None:
         if self.done.done():
