@@ -8,7 +8,7 @@ from infra.dev.engines import find_engines
 from infra.dev.paths import ROOT, VENV
 from infra.dev.steps import Failure, give_up
 
-PYTEST = [str(VENV / "bin" / "pytest"), "--numprocesses=2", "--dist=loadgroup"]
+PYTEST = [str(VENV / "bin" / "pytest"), "--numprocesses=2", "--dist=worksteal"]
 
 
 def main(arguments: list[str]) -> int:

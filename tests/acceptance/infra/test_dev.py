@@ -56,7 +56,6 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
     copy.dev("down")
 
 
-@pytest.mark.xdist_group("dev")
 def test_from_nothing_to_a_delivered_message_through_a_crash_and_down(checkout: Checkout) -> None:
     nothing = checkout.dev("status")
     assert nothing.returncode == 1
@@ -91,7 +90,6 @@ def test_from_nothing_to_a_delivered_message_through_a_crash_and_down(checkout: 
     assert not processes(status)
 
 
-@pytest.mark.xdist_group("dev")
 def test_a_taken_port_is_told_with_its_holder(checkout: Checkout) -> None:
     with socket.create_server((HOST, checkout.base + 1)):
         up = checkout.up()
