@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine
 
 from gatepost.clock import Clock, from_ms, to_ms
 from gatepost.contract import DeliverResult, DeliveryOffer, Result
+from gatepost.errors import Invalid
 from main_server.database import transact
 from main_server.keys.service import DataKeys, Keyring
 from main_server.messages import repository
@@ -36,6 +37,8 @@ def deliver(
     engine: Engine, keyring: Keyring, clock: Clock, offers: Sequence[DeliveryOffer]
 ) -> list[DeliverResult]:
     """One result for each offer, in order; what it says is committed when this returns."""
+    if len({offer.message_id for offer in offers}) < len(offers):
+        raise Invalid("A message may be offered once in a batch.")
     arrivals = _arrivals(keyring, offers)
     data_keys = keyring.data_keys(engine, readable(arrivals.values()))
 
