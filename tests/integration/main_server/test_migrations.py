@@ -1,0 +1,139 @@
+"""Migrations: up, down and up again; and what they make is what the code expects."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Engine, MetaData, inspect, text
+
+from infra.dev.engines import Engines, MariaServer
+from main_server import migrating
+from main_server.tables import KEYS, metadata
+from tests.integration.main_server.conftest import KEYS_SCHEMA, engine_of
+
+
+@pytest.fixture(scope="module")
+def server(engines: Engines, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaServer]:
+    """One of our own: these tests take all tables away."""
+    with MariaServer(engines, tmp_path_factory.mktemp("mariadb")) as server:
+        yield server
+
+
+@pytest.fixture
+def empty(server: MariaServer) -> Iterator[Engine]:
+    """Nothing but the two schemas."""
+    engine = engine_of(server.url("gatepost_migrate"))
+    yield engine
+    with engine.begin() as connection:
+        for table in found_tables(connection):
+            connection.execute(text(f"DROP TABLE {table}"))
+    engine.dispose()
+
+
+def found_tables(connection: Any) -> set[str]:
+    query = text(
+        "SELECT CONCAT(table_schema, '.', table_name) FROM information_schema.tables"
+        " WHERE table_schema IN ('gatepost', 'gatepost_keys')"
+    )
+    return set(connection.execute(query).scalars())
+
+
+def expected_tables() -> set[str]:
+    own = {f"{KEYS_SCHEMA if t.schema else 'gatepost'}.{t.name}" for t in metadata.tables.values()}
+    return own | {"gatepost.alembic_version"}
+
+
+def test_up_down_and_up_again(empty: Engine) -> None:
+    for _ in range(2):
+        assert migrating.upgrade(empty, KEYS_SCHEMA) is True
+        with empty.connect() as connection:
+            assert found_tables(connection) == expected_tables()
+            assert migrating.current(connection) == migrating.head()
+        migrating.downgrade(empty, KEYS_SCHEMA, "base")
+        with empty.connect() as connection:
+            assert found_tables(connection) == {"gatepost.alembic_version"}
+            assert migrating.current(connection) is None
+
+
+def test_what_is_up_to_date_is_left_alone(empty: Engine) -> None:
+    assert migrating.upgrade(empty, KEYS_SCHEMA) is True
+    assert migrating.upgrade(empty, KEYS_SCHEMA) is False
+
+
+def test_the_tables_are_those_that_the_code_expects(empty: Engine) -> None:
+    migrating.upgrade(empty, KEYS_SCHEMA)
+    wanted = MetaData()
+    for table in metadata.tables.values():
+        if table.schema == KEYS:
+            table.to_metadata(wanted, schema=KEYS_SCHEMA)
+        else:
+            table.to_metadata(wanted)
+    with empty.connect() as connection:
+        context = MigrationContext.configure(
+            connection,
+            opts={
+                "compare_type": True,
+                "compare_server_default": True,
+                "include_schemas": True,
+                "include_name": ours,
+            },
+        )
+        assert compare_metadata(context, wanted) == []
+
+
+def ours(name: str | None, kind: str, _parent: Any) -> bool:
+    if kind == "schema":
+        return name in (None, KEYS_SCHEMA)
+    return (name, kind) != ("alembic_version", "table")
+
+
+@pytest.mark.parametrize("table", list(metadata.tables.values()), ids=lambda t: t.name)
+def test_names_are_ascii_and_every_table_is_innodb(empty: Engine, table: Any) -> None:
+    """What compare_metadata doesn't see: a client_id must be compared to the letter."""
+    migrating.upgrade(empty, KEYS_SCHEMA)
+    schema = KEYS_SCHEMA if table.schema else None
+    options = inspect(empty).get_table_options(table.name, schema=schema)
+    assert options["mysql_engine"] == "InnoDB"
+    assert options["mysql_collate"] == "utf8mb4_unicode_ci"
+    names = [c["name"] for c in inspect(empty).get_columns(table.name, schema=schema)]
+    assert names == [column.name for column in table.columns]
+    for column in inspect(empty).get_columns(table.name, schema=schema):
+        collation = getattr(column["type"], "collation", None)
+        if re.fullmatch(r"VARCHAR.*", str(column["type"])):
+            assert collation == "ascii_bin", column["name"]
+
+
+@pytest.mark.parametrize("table", ["messages", "attempts"])
+def test_it_is_partitioned_by_the_time_in_the_id(empty: Engine, table: str) -> None:
+    migrating.upgrade(empty, KEYS_SCHEMA)
+    query = text(
+        "SELECT partition_name, partition_method, partition_expression, partition_description"
+        " FROM information_schema.partitions"
+        " WHERE table_schema = 'gatepost' AND table_name = :table"
+    )
+    with empty.connect() as connection:
+        rows = [tuple(row) for row in connection.execute(query, {"table": table})]
+    assert rows == [("pmax", "RANGE COLUMNS", "`message_id`", "MAXVALUE")]
+
+
+def test_at_most_four_secondary_indexes(empty: Engine) -> None:
+    """Each costs at ten thousand inserts a second."""
+    migrating.upgrade(empty, KEYS_SCHEMA)
+    assert len(inspect(empty).get_indexes("messages")) <= 4
+
+
+def test_the_main_server_can_not_change_tables(server: MariaServer, empty: Engine) -> None:
+    migrating.upgrade(empty, KEYS_SCHEMA)
+    engine = engine_of(server.url("gatepost_main"))
+    for statement in (
+        "DROP TABLE clients",
+        "ALTER TABLE certificates ADD COLUMN x INT",
+        "CREATE TABLE other (x INT)",
+        "DROP TABLE gatepost_keys.data_keys",
+    ):
+        with pytest.raises(Exception, match="denied"), engine.begin() as connection:
+            connection.execute(text(statement))
+    engine.dispose()
