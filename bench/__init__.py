@@ -1,0 +1,1 @@
+"""Measurements: `./dev bench NAME` runs bench/NAME.py."""

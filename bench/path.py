@@ -1,0 +1,132 @@
+"""`./dev bench path`: the whole path, measured in one run on a stack of its own.
+
+Real mTLS, all guarantees on: MariaDB flushes at commit, Redis appends always. Each figure stands
+beside the noise of the machine at that moment and the share of a core that the load generator took:
+where that is near 1, the generator was the limit and not Gatepost. With `--write`, the figures go
+into docs/performance.md: no figure gets there in another way.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from bench.rig import report
+from bench.rig.machine import cpu_seconds, noise, resident_bytes
+from bench.rig.subject import Subject, subjects
+
+VARIANTS = ("gatepost", "one_at_a_time", "plain")
+
+
+def load(subject: Subject, *, connections: int, seconds: float, **more: float) -> dict[str, Any]:
+    """One run of the load generator against a subject."""
+    command = [sys.executable, "-m", "bench.rig.load", "--port", str(subject.port)]
+    for name in ("ca", "cert", "key"):
+        command += [f"--{name}", str(getattr(subject, name))]
+    command += ["--connections", str(connections), "--seconds", str(seconds)]
+    for name, value in more.items():
+        command += [f"--{name}", str(value)]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    result: dict[str, Any] = json.loads(found.stdout)
+    return result
+
+
+def singles(subject: Subject, connections: int, seconds: float) -> dict[str, Any]:
+    """Accepted and delivered while posting one by one, and the CPU that it took."""
+    before, delivered, started = cpu_seconds(subject.pids()), subject.delivered(), time.monotonic()
+    quiet = noise()
+    result = load(subject, connections=connections, seconds=seconds)
+    posting = time.monotonic() - started
+    during = subject.delivered() - delivered
+    backlog = subject.undelivered()
+    subject.wait_until_delivered()
+    used = cpu_seconds(subject.pids())
+    accepted = max(1, result["accepted"])
+    return result | {
+        "delivered_per_second": round(during / posting),
+        "backlog_at_end": backlog,
+        "cpu_us_per_message": {
+            name: round((used[name] - before[name]) / accepted * 1e6) for name in used
+        },
+        "noise": quiet,
+    }
+
+
+def batches(subject: Subject, seconds: float) -> dict[str, Any]:
+    quiet = noise()
+    result = load(subject, connections=8, seconds=seconds, batch=100)
+    subject.wait_until_delivered()
+    return result | {"noise": quiet}
+
+
+def latency(subject: Subject, seconds: float) -> dict[str, Any]:
+    """From post to delivered at 100 messages a second, by the ledger's own times."""
+    quiet, since = noise(), subject.now()
+    load(subject, connections=8, seconds=seconds, rate=100)
+    subject.wait_until_delivered()
+    return subject.delivery_latency(since) | {"noise": quiet}
+
+
+def drain(subject: Subject, messages: int) -> dict[str, Any]:
+    """How fast a backlog goes: workers are stopped while it is made, then go on."""
+    quiet = noise()
+    subject.pause_workers()
+    try:
+        while subject.undelivered() < messages:
+            load(subject, connections=8, seconds=3, batch=200)
+    finally:
+        backlog = subject.undelivered()
+        started = time.monotonic()
+        subject.resume_workers()
+    subject.wait_until_delivered(timeout=600)
+    seconds = time.monotonic() - started
+    return {
+        "backlog": backlog,
+        "seconds": round(seconds, 1),
+        "drained_per_second": round(backlog / seconds),
+        "noise": quiet,
+    }
+
+
+def measure(subject: Subject, arguments: argparse.Namespace) -> dict[str, Any]:
+    seconds = arguments.seconds
+    load(subject, connections=16, seconds=2)  # warm-up
+    subject.wait_until_delivered()
+    results: dict[str, Any] = {
+        "start_seconds": round(subject.start_seconds, 2),
+        "singles_16": singles(subject, 16, seconds),
+        "singles_64": singles(subject, 64, seconds),
+    }
+    if subject.complete:
+        results["batches_of_100"] = batches(subject, seconds)
+        results["latency_at_100"] = latency(subject, max(5.0, seconds))
+        results["drain"] = drain(subject, arguments.backlog)
+    results["resident_mib"] = resident_bytes(subject.pids())
+    return results
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="./dev bench path", description=__doc__.split("\n")[0])
+    parser.add_argument("--seconds", type=float, default=10.0, help="of each load")
+    parser.add_argument("--backlog", type=int, default=200_000, help="messages to drain")
+    parser.add_argument("--only", choices=VARIANTS, help="one of the subjects")
+    parser.add_argument("--write", action="store_true", help="write docs/performance.md")
+    arguments = parser.parse_args()
+    wanted = [arguments.only] if arguments.only else list(VARIANTS)
+    results: dict[str, Any] = {"seconds": arguments.seconds, "noise": noise(), "subjects": {}}
+    with tempfile.TemporaryDirectory(prefix="gatepost-bench-") as folder:
+        for name in wanted:
+            print(f"measuring {name} …", flush=True)
+            with subjects(name, Path(folder) / name) as subject:
+                results["subjects"][name] = measure(subject, arguments)
+    text = report.render(results)
+    print(text)
+    report.keep(results, text, write=arguments.write)
+
+
+if __name__ == "__main__":
+    main()

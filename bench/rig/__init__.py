@@ -1,0 +1,1 @@
+"""What the measurements stand on: load, subjects to compare with, the machine, the report."""

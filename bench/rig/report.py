@@ -1,0 +1,120 @@
+"""What a run found, as a page that people read and a file that programs read."""
+
+import json
+import subprocess
+from datetime import UTC, datetime
+from typing import Any
+
+from bench.rig.machine import describe
+from infra.dev.paths import ROOT
+
+RESULTS = ROOT / "var" / "bench"
+PAGE = ROOT / "docs" / "performance.md"
+
+NAMES = {
+    "gatepost": "Gatepost",
+    "one_at_a_time": "the same code, one message at a time",
+    "plain": "the plainest gateway (FastAPI, ORM, LPUSH and BRPOP)",
+}
+
+
+def render(results: dict[str, Any]) -> str:
+    parts = [
+        "# Performance",
+        "",
+        "Written by `./dev bench path --write`; every figure is of that one run, on its own stack:",
+        "real mTLS, MariaDB flushing at commit, Redis with `appendfsync always`, everything on one",
+        "machine, the load generator included. Ratios hold elsewhere, absolute figures do not.",
+        "",
+        f"- {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {_commit()}, {describe()}",
+        f"- noise before the run: {_noise(results['noise'])}",
+        "",
+        "## One message a request",
+        "",
+        "| system | connections | accepted/s | delivered/s meanwhile | backlog left | p50 ms"
+        " | p95 ms | p99 ms | generator's core | noise |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name, found in results["subjects"].items():
+        for connections in (16, 64):
+            parts.append(_singles(NAMES[name], connections, found[f"singles_{connections}"]))
+    parts += ["", _ratio(results["subjects"]), ""]
+    parts += _complete(results["subjects"].get("gatepost"))
+    return "\n".join(parts) + "\n"
+
+
+def keep(results: dict[str, Any], text: str, *, write: bool) -> None:
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / "path.json").write_text(json.dumps(results, indent=2))
+    if write:
+        PAGE.write_text(text)
+
+
+def _singles(name: str, connections: int, found: dict[str, Any]) -> str:
+    values = [
+        name,
+        connections,
+        found["accepted_per_second"],
+        found["delivered_per_second"],
+        found["backlog_at_end"],
+        found["p50_ms"],
+        found["p95_ms"],
+        found["p99_ms"],
+        found["generator_core_share"],
+        _noise(found["noise"]),
+    ]
+    return "| " + " | ".join(str(value) for value in values) + " |"
+
+
+def _ratio(subjects: dict[str, Any]) -> str:
+    ours = subjects.get("gatepost")
+    if ours is None or len(subjects) < 2:
+        return ""
+    best = ours["singles_64"]["accepted_per_second"]
+    said = [
+        f"{best / max(1, found['singles_64']['accepted_per_second']):.1f} × {NAMES[name]}"
+        for name, found in subjects.items()
+        if name != "gatepost"
+    ]
+    return "At 64 connections Gatepost accepted " + ", and ".join(said) + "."
+
+
+def _complete(found: dict[str, Any] | None) -> list[str]:
+    if found is None:
+        return []
+    batch, late, drain = found["batches_of_100"], found["latency_at_100"], found["drain"]
+    cpu = found["singles_64"]["cpu_us_per_message"]
+    return [
+        "## The rest of the path",
+        "",
+        "| what | figure | noise |",
+        "|---|---|---|",
+        f"| batches of 100, 8 connections | {batch['accepted_per_second']} messages/s accepted,"
+        f" p95 {batch['p95_ms']} ms | {_noise(batch['noise'])} |",
+        f"| post → delivered at 100/s | p50 {late['p50_ms']} ms, p95 {late['p95_ms']} ms,"
+        f" p99 {late['p99_ms']} ms ({late['messages']} messages) | {_noise(late['noise'])} |",
+        f"| a backlog of {drain['backlog']} | {drain['drained_per_second']} messages/s,"
+        f" {drain['seconds']} s | {_noise(drain['noise'])} |",
+        f"| from nothing to ready, migrations and certificates included"
+        f" | {found['start_seconds']} s | |",
+        "",
+        "CPU for each message at 64 connections: "
+        + ", ".join(f"{name} {value} µs" for name, value in cpu.items())
+        + ".",
+        "",
+        "Resident memory of each process at the end: "
+        + "; ".join(
+            f"{name} {', '.join(f'{value:.0f}' for value in values)} MiB"
+            for name, values in found["resident_mib"].items()
+        )
+        + " (forked processes share part of theirs).",
+    ]
+
+
+def _noise(found: dict[str, float]) -> str:
+    return f"others {found['others_busy']:.0%}, spread {found['lap_spread']}"
+
+
+def _commit() -> str:
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()

@@ -1,0 +1,168 @@
+"""What is measured: Gatepost, Gatepost one message at a time, and the plainest that could work.
+
+Each runs on its own ports and folders, on the same engines with the same settings for durability.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, text
+
+from infra.dev.ports import free_port
+from infra.dev.stack import Stack
+
+REFRESH_SECONDS = 2.5
+SERVICES = ("proxy", "main_server", "worker", "redis", "mariadb")
+
+
+@dataclass
+class Subject:
+    """A running system under load, and the questions that a measurement asks of it."""
+
+    port: int
+    ca: Path
+    cert: Path
+    key: Path
+    engine: Engine
+    roots: dict[str, int]
+    """The first process of each service; its children count with it."""
+    start_seconds: float
+    table: str = "messages"
+    complete: bool = True
+    """Whether it has batches and leases, so that all measurements make sense."""
+    stopped: list[int] = field(default_factory=list)
+
+    def pids(self) -> dict[str, list[int]]:
+        return {name: [pid, *_children(pid)] for name, pid in self.roots.items()}
+
+    def delivered(self) -> int:
+        return self._count("status = 'delivered'")
+
+    def undelivered(self) -> int:
+        return self._count("status = 'queued'")
+
+    def wait_until_delivered(self, timeout: float = 120) -> None:
+        deadline = time.monotonic() + timeout
+        while self.undelivered():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{self.undelivered()} messages are still not delivered")
+            time.sleep(0.05)
+
+    def now(self) -> datetime:
+        with self.engine.connect() as connection:
+            found: datetime = connection.execute(text("SELECT UTC_TIMESTAMP(3)")).scalar_one()
+            return found
+
+    def delivery_latency(self, since: datetime) -> dict[str, Any]:
+        query = text(
+            "SELECT TIMESTAMPDIFF(MICROSECOND, queued_at, delivered_at) / 1000 AS ms"
+            f" FROM {self.table} WHERE queued_at >= :since AND status = 'delivered' ORDER BY ms"
+        )
+        with self.engine.connect() as connection:
+            waits = [float(row[0]) for row in connection.execute(query, {"since": since})]
+        return {
+            "messages": len(waits),
+            **{f"p{p}_ms": round(waits[int(p / 100 * (len(waits) - 1))], 1) for p in (50, 95, 99)},
+        }
+
+    def pause_workers(self) -> None:
+        self.stopped = self.pids()["worker"]
+        for pid in self.stopped:
+            os.kill(pid, signal.SIGSTOP)
+
+    def resume_workers(self) -> None:
+        for pid in self.stopped:
+            os.kill(pid, signal.SIGCONT)
+        self.stopped = []
+
+    def _count(self, condition: str) -> int:
+        with self.engine.connect() as connection:
+            query = text(f"SELECT COUNT(*) FROM {self.table} WHERE {condition}")
+            return int(connection.execute(query).scalar_one())
+
+
+@contextmanager
+def subjects(name: str, folder: Path) -> Iterator[Subject]:
+    """Starts the subject of that name, with the limits of its one client out of the way."""
+    started = time.monotonic()
+    with Stack(folder) as stack:
+        status = stack.status()
+        engine = create_engine(status["database"])
+        with engine.begin() as connection:
+            connection.execute(text("UPDATE clients SET rate_per_second=1000000, burst=10000000"))
+            connection.execute(text("UPDATE domains SET max_undelivered=100000000"))
+        subject = Subject(
+            port=int(status["proxy"].rpartition(":")[2]),
+            ca=Path(status["ca"]),
+            cert=Path(status["client"]["cert"]),
+            key=Path(status["client"]["key"]),
+            engine=engine,
+            roots={service: status["pids"][service][0] for service in SERVICES},
+            start_seconds=time.monotonic() - started,
+        )
+        time.sleep(REFRESH_SECONDS)  # until the proxies have the new limits
+        if name == "gatepost":
+            yield subject
+        else:
+            with _instead(name, subject, folder, status):
+                yield subject
+        engine.dispose()
+
+
+@contextmanager
+def _instead(name: str, subject: Subject, folder: Path, status: dict[str, Any]) -> Iterator[None]:
+    """Another proxy and another worker on the same engines, while Gatepost's own stand still."""
+    own = [pid for service in ("proxy", "worker") for pid in subject.pids()[service]]
+    for pid in own:
+        os.kill(pid, signal.SIGSTOP)
+    started = time.monotonic()
+    subject.port = free_port()
+    subject.complete = False
+    subject.table = "plain_messages" if name == "plain" else "messages"
+    command = [sys.executable, "-m", f"bench.rig.{name}", str(folder), str(subject.port)]
+    children = {
+        service: subprocess.Popen([*command, service], stdin=subprocess.PIPE)
+        for service in ("proxy", "worker")
+    }
+    try:
+        for child in children.values():
+            assert child.stdin is not None
+            child.stdin.write(json.dumps(status).encode())  # the URLs hold passwords
+            child.stdin.close()
+        wait_for_port(subject.port)
+        subject.start_seconds = time.monotonic() - started
+        subject.roots |= {service: child.pid for service, child in children.items()}
+        yield
+    finally:
+        for child in children.values():
+            child.terminate()
+        for child in children.values():
+            child.wait(30)
+        for pid in own:
+            os.kill(pid, signal.SIGCONT)
+
+
+def wait_for_port(port: int) -> None:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise TimeoutError(f"nothing listens on port {port}")
+
+
+def _children(pid: int) -> list[int]:
+    found = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False)
+    return [int(child) for child in found.stdout.split()]
