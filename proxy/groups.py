@@ -39,7 +39,8 @@ class Group(Generic[T, R]):
 
     def longest_flight(self) -> float:
         """How many seconds the oldest commit under way has taken so far."""
-        return time.monotonic() - min(self._takeoffs.values(), default=time.monotonic())
+        now = time.monotonic()
+        return now - min(self._takeoffs.values(), default=now)
 
     async def _fly(self) -> None:
         """Commits until nothing waits."""

@@ -5,8 +5,7 @@ the same message twice is committing it once, in both.
 """
 
 import asyncio
-import time
-from collections.abc import Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass
 
 import httpx
@@ -15,12 +14,18 @@ import msgspec
 from gatepost.contract import RegisterRequest, RegisterResult, decode_register_answer, encode_json
 from gatepost.envelope import Envelope, encode
 from gatepost.logs import Log
-from gatepost.queue import Entry, QueueError, QueueFull, QueueLoading, QueueReadOnly, Queues
+from gatepost.queue import (
+    Entry,
+    Queue,
+    QueueError,
+    QueueFull,
+    QueueLoading,
+    QueueReadOnly,
+    Queues,
+    QueueUnreachable,
+)
+from proxy.breaker import Breaker
 from proxy.groups import Group
-
-MISSES_TO_OPEN = 3
-PROBE_SECONDS = 0.5
-SLOW_SECONDS = 1.0
 
 
 class StoreRefused(Exception):
@@ -31,50 +36,6 @@ class StoreUnknown(Exception):
     """It may have been kept, or not."""
 
 
-class Breaker:
-    """Skips a store that keeps missing; lets one try through every half second."""
-
-    def __init__(self, store: str, log: Log, clock: Callable[[], float] = time.monotonic) -> None:
-        self._store = store
-        self._log = log
-        self._clock = clock
-        self._misses = 0
-        self._probe_at = 0.0
-        self.problem: str | None = None
-        """Why it is skipped; None when it isn't."""
-
-    @property
-    def open(self) -> bool:
-        return self._misses >= MISSES_TO_OPEN
-
-    def allows(self) -> bool:
-        if not self.open:
-            return True
-        if self._clock() < self._probe_at:
-            return False
-        self._probe_at = self._clock() + PROBE_SECONDS
-        return True
-
-    def late(self, seconds: float) -> None:
-        """A commit has been under way for so many seconds. Slow is a miss, busy is not."""
-        if seconds > SLOW_SECONDS:
-            self.missed("slow")
-
-    def missed(self, reason: str) -> None:
-        self._misses += 1
-        if self.open:
-            self.problem = reason
-        if self._misses == MISSES_TO_OPEN:
-            self._probe_at = self._clock() + PROBE_SECONDS
-            self._log.warning("breaker.opened", store=self._store, reason=reason)
-
-    def hit(self) -> None:
-        if self.open:
-            self._log.info("breaker.closed", store=self._store)
-        self._misses = 0
-        self.problem = None
-
-
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """An envelope for its queue."""
@@ -83,47 +44,61 @@ class Waiting:
     exposed: bool
 
 
+_CLEAN = (QueueFull, QueueLoading, QueueReadOnly, QueueUnreachable)
+"""After these, nothing was kept."""
+
+
 class QueueStore:
+    """Each queue has groups of its own: what becomes of one domain's says nothing of another's."""
+
     def __init__(self, queues: Queues, log: Log) -> None:
         self._queues = queues
+        self._lanes: dict[str, _Lane] = {}
         self.breaker = Breaker("queue", log)
-        self._enqueueing: Group[Waiting, None] = Group(self._enqueue)
-        self._exposing: Group[Envelope, None] = Group(self._expose)
 
     def commit(self, envelope: Envelope, *, exposed: bool) -> "asyncio.Future[None]":
-        return self._enqueueing.submit(Waiting(envelope, exposed))
+        return self._lane(envelope).enqueueing.submit(Waiting(envelope, exposed))
 
     def late(self) -> None:
-        self.breaker.late(self._enqueueing.longest_flight())
+        self.breaker.late(max(lane.enqueueing.longest_flight() for lane in self._lanes.values()))
 
     def expose(self, envelope: Envelope) -> "asyncio.Future[None]":
         """Notes that only the queue has it, so that it is registered as soon as that can be."""
-        return self._exposing.submit(envelope)
+        return self._lane(envelope).exposing.submit(envelope.message_id.bytes)
+
+    def _lane(self, envelope: Envelope) -> "_Lane":
+        lane = self._lanes.get(envelope.queue)
+        if lane is None:
+            lane = _Lane(self._queues.named(envelope.queue), self.breaker)
+            self._lanes[envelope.queue] = lane
+        return lane
+
+
+class _Lane:
+    """The way into one queue."""
+
+    def __init__(self, queue: Queue, breaker: Breaker) -> None:
+        self._queue = queue
+        self._breaker = breaker
+        self.enqueueing: Group[Waiting, None] = Group(self._enqueue)
+        self.exposing: Group[bytes, None] = Group(self._expose)
 
     async def _enqueue(self, group: list[Waiting]) -> list[None]:
-        by_queue: dict[str, list[Entry]] = {}
-        for one in group:
-            by_queue.setdefault(one.envelope.queue, []).append(_entry(one))
-        await self._try([self._queues.named(n).enqueue(e) for n, e in by_queue.items()])
-        return [None] * len(group)
+        return await self._try(self._queue.enqueue([_entry(one) for one in group]), len(group))
 
-    async def _expose(self, group: list[Envelope]) -> list[None]:
-        by_queue: dict[str, list[bytes]] = {}
-        for envelope in group:
-            by_queue.setdefault(envelope.queue, []).append(envelope.message_id.bytes)
-        await self._try([self._queues.named(n).expose(ids) for n, ids in by_queue.items()])
-        return [None] * len(group)
+    async def _expose(self, group: list[bytes]) -> list[None]:
+        return await self._try(self._queue.expose(group), len(group))
 
-    async def _try(self, calls: list[object]) -> None:
+    async def _try(self, call: Awaitable[object], size: int) -> list[None]:
         try:
-            await asyncio.gather(*calls)  # type: ignore[call-overload]
-        except (QueueFull, QueueLoading, QueueReadOnly) as error:
-            self.breaker.missed(str(error))
-            raise StoreRefused(str(error)) from None
-        except QueueError as error:
-            self.breaker.missed(str(error))
-            raise StoreUnknown(str(error)) from None
-        self.breaker.hit()
+            await call
+        except Exception as error:  # a defect, too, must be told, and must not be tried for ever
+            reason = str(error) if isinstance(error, QueueError) else type(error).__name__
+            self._breaker.missed(reason)
+            kind = StoreRefused if isinstance(error, _CLEAN) else StoreUnknown
+            raise kind(reason) from None
+        self._breaker.hit()
+        return [None] * size
 
 
 class LedgerStore:

@@ -60,6 +60,7 @@ from gatepost.queue.errors import (
     QueueReadOnly,
     QueueSlow,
     QueueUnavailable,
+    QueueUnreachable,
     typed_errors,
 )
 from gatepost.queue.messages import (
@@ -93,6 +94,7 @@ __all__ = [
     "QueueReadOnly",
     "QueueSlow",
     "QueueUnavailable",
+    "QueueUnreachable",
     "Queues",
     "Reason",
     "Stats",

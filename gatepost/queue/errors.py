@@ -22,6 +22,10 @@ class QueueUnavailable(QueueError):
     """Redis can't be reached, or broke off."""
 
 
+class QueueUnreachable(QueueUnavailable):
+    """Redis takes no connection, so nothing was asked of it."""
+
+
 class QueueLoading(QueueUnavailable):
     """Redis is still reading its data."""
 
@@ -66,6 +70,8 @@ _BY_WORD: dict[str, type[QueueError]] = {
 
 def typed(error: Exception) -> QueueError | None:
     """Return the engine's own error for one of redis-py's, or None for a defect."""
+    if isinstance(error.__context__, ConnectionRefusedError):
+        return QueueUnreachable()
     for theirs, ours in _BY_TYPE:
         if isinstance(error, theirs):
             return ours()

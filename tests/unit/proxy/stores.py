@@ -6,8 +6,9 @@ from uuid import UUID
 
 from gatepost.contract import Registered, RegisterResult
 from gatepost.envelope import Envelope
+from proxy.breaker import MISSES_TO_OPEN, Breaker
 from proxy.commit import Commit, Durability
-from proxy.stores import MISSES_TO_OPEN, Breaker, StoreRefused, StoreUnknown
+from proxy.stores import StoreRefused, StoreUnknown
 from tests.factories import CLIENT_ID, DOMAIN, ids
 from tests.heard import HeardLog, settled
 

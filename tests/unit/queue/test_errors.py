@@ -10,12 +10,13 @@ from gatepost.queue import (
     QueueReadOnly,
     QueueSlow,
     QueueUnavailable,
+    QueueUnreachable,
 )
 from gatepost.queue.errors import typed, typed_errors
 
 CASES = [
     (redis_errors.BusyLoadingError("…"), QueueLoading),
-    (redis_errors.ConnectionError("Connection refused"), QueueUnavailable),
+    (redis_errors.ConnectionError("Connection closed"), QueueUnavailable),
     (redis_errors.AuthenticationError("WRONGPASS"), QueueUnavailable),
     (redis_errors.MaxConnectionsError("Too many connections"), QueueUnavailable),
     (redis_errors.ClusterDownError("CLUSTERDOWN The cluster is down"), QueueUnavailable),
@@ -53,3 +54,12 @@ def test_a_defect_passes_through(defect: Exception) -> None:
     assert typed(defect) is None
     with pytest.raises(type(defect)), typed_errors():
         raise defect
+
+
+def test_a_refused_connection_is_told_from_one_that_broke_off() -> None:
+    """After the one nothing has happened; after the other it may have."""
+    theirs = redis_errors.ConnectionError("Error 111 connecting")
+    theirs.__context__ = ConnectionRefusedError(111, "Connection refused")
+    assert type(typed(theirs)) is QueueUnreachable
+    theirs.__context__ = ConnectionResetError(104, "Connection reset by peer")
+    assert type(typed(theirs)) is QueueUnavailable

@@ -1,0 +1,258 @@
+"""The two stores as the proxy sees them: what an answer means for a message and for the breaker."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+
+from gatepost.contract import (
+    RegisterAnswer,
+    Registered,
+    RegisterResult,
+    decode_register_request,
+    encode_json,
+)
+from gatepost.envelope import decode
+from gatepost.queue import (
+    Entry,
+    QueueFull,
+    QueueLoading,
+    QueueReadOnly,
+    QueueSlow,
+    QueueUnavailable,
+    QueueUnreachable,
+)
+from proxy.breaker import MISSES_TO_OPEN
+from proxy.stores import LedgerStore, QueueStore, StoreRefused, StoreUnknown
+from tests.heard import HeardLog, settled
+from tests.unit.proxy.stores import bare_envelope
+
+
+class OneQueue:
+    """A queue of a domain: takes what it is given, or fails."""
+
+    def __init__(self) -> None:
+        self.failure: Exception | None = None
+        self.groups: list[list[UUID]] = []
+        self.exposed: list[UUID] = []
+        self.ready = asyncio.Event()
+        self.ready.set()
+
+    async def enqueue(self, entries: Sequence[Entry]) -> None:
+        await self.ready.wait()
+        if self.failure:
+            raise self.failure
+        self.groups.append([UUID(bytes=entry.id) for entry in entries])
+        self.exposed += [UUID(bytes=entry.id) for entry in entries if entry.exposed]
+
+    async def expose(self, ids: Sequence[bytes]) -> None:
+        if self.failure:
+            raise self.failure
+        self.exposed += [UUID(bytes=id_) for id_ in ids]
+
+
+class SomeQueues:
+    def __init__(self) -> None:
+        self.by_name: dict[str, OneQueue] = {}
+
+    def named(self, name: str) -> OneQueue:
+        return self.by_name.setdefault(name, OneQueue())
+
+
+class Redis:
+    """A queue store on such queues."""
+
+    def __init__(self) -> None:
+        self.queues, self.log = SomeQueues(), HeardLog()
+        queues: Any = self.queues
+        self.store = QueueStore(queues, self.log)
+
+    def queue(self, name: str = "message_queue") -> OneQueue:
+        return self.queues.named(name)
+
+
+CLEAN = [QueueFull(), QueueLoading(), QueueReadOnly(), QueueUnreachable()]
+DOUBTFUL = [QueueSlow(), QueueUnavailable(), RuntimeError("a defect")]
+
+
+@pytest.mark.parametrize("failure", CLEAN, ids=lambda e: type(e).__name__)
+async def test_what_redis_refuses_is_not_there(failure: Exception) -> None:
+    redis = Redis()
+    redis.queue().failure = failure
+    with pytest.raises(StoreRefused):
+        await redis.store.commit(bare_envelope(), exposed=False)
+
+
+@pytest.mark.parametrize("failure", DOUBTFUL, ids=lambda e: type(e).__name__)
+async def test_what_redis_leaves_open_may_be_there(failure: Exception) -> None:
+    redis = Redis()
+    redis.queue().failure = failure
+    with pytest.raises(StoreUnknown):
+        await redis.store.commit(bare_envelope(), exposed=False)
+
+
+@pytest.mark.parametrize("failure", [*CLEAN, *DOUBTFUL], ids=lambda e: type(e).__name__)
+async def test_each_group_that_fails_is_a_miss(failure: Exception) -> None:
+    redis = Redis()
+    redis.queue().failure = failure
+    for _ in range(MISSES_TO_OPEN):
+        posts = [redis.store.commit(bare_envelope(), exposed=False) for _ in range(10)]
+        await asyncio.gather(*posts, return_exceptions=True)
+    assert redis.store.breaker.open
+    assert len(redis.log.of("breaker.opened")) == 1
+    assert "defect" not in str(redis.log.heard)
+
+    redis.queue().failure = None
+    await redis.store.commit(bare_envelope(), exposed=False)
+    assert not redis.store.breaker.open
+
+
+async def test_what_becomes_of_one_domain_says_nothing_of_another() -> None:
+    """All in one moment, as a busy proxy has it: one domain's queue is refused, the other's not."""
+    redis = Redis()
+    redis.queue("b.example:messages").failure = QueueFull()
+    good = [bare_envelope(queue="a.example:messages") for _ in range(3)]
+    posts = [redis.store.commit(one, exposed=False) for one in good]
+    bad = redis.store.commit(bare_envelope(queue="b.example:messages"), exposed=False)
+    await asyncio.gather(*posts)
+    with pytest.raises(StoreRefused):
+        await bad
+    assert redis.queue("a.example:messages").groups == [[one.message_id for one in good]]
+
+
+async def test_who_comes_together_is_committed_together_and_marked_each_for_itself() -> None:
+    redis = Redis()
+    envelopes = [bare_envelope() for _ in range(4)]
+    posts = [redis.store.commit(one, exposed=n % 2 == 1) for n, one in enumerate(envelopes)]
+    await asyncio.gather(*posts)
+    ids = [one.message_id for one in envelopes]
+    assert redis.queue().groups == [ids]
+    assert redis.queue().exposed == [ids[1], ids[3]]
+    await redis.store.expose(envelopes[0])
+    assert redis.queue().exposed[-1] == ids[0]
+
+
+async def test_a_store_that_hangs_is_a_miss_for_each_who_waited() -> None:
+    redis, other = Redis(), "other:messages"
+    redis.queue(other)
+    redis.queue().ready.clear()
+    await redis.store.commit(bare_envelope(queue=other), exposed=False)
+    post = redis.store.commit(bare_envelope(), exposed=False)
+    await settled()
+    for _ in range(MISSES_TO_OPEN):
+        redis.store.late()
+    assert not redis.store.breaker.open  # a moment is not long
+    await asyncio.sleep(1.05)
+    for _ in range(MISSES_TO_OPEN):
+        redis.store.late()
+    assert redis.store.breaker.open
+    redis.queue().ready.set()
+    await post
+    assert not redis.store.breaker.open
+
+
+Answer = Callable[[httpx.Request], httpx.Response]
+
+
+class MainServer:
+    """A ledger store before a main server that answers as it is told."""
+
+    def __init__(self, answer: Answer | None = None, timeout: float = 5.0) -> None:
+        self.answer = answer or register
+        self.groups: list[list[UUID]] = []
+        self.log = HeardLog()
+        client = httpx.AsyncClient(
+            transport=httpx.MockTransport(self._serve), base_url="https://main"
+        )
+        self.store = LedgerStore(client, timeout, self.log)
+
+    async def _serve(self, request: httpx.Request) -> httpx.Response:
+        envelopes = decode_register_request(request.content).envelopes
+        self.groups.append([decode(bytes(one)).message_id for one in envelopes])
+        return self.answer(request)
+
+
+def register(request: httpx.Request) -> httpx.Response:
+    count = len(decode_register_request(request.content).envelopes)
+    results = [RegisterResult(result=Registered.REGISTERED)] * count
+    return httpx.Response(200, content=encode_json(RegisterAnswer(results)))
+
+
+def status(code: int, content: bytes = b"{}") -> Answer:
+    return lambda _request: httpx.Response(code, content=content)
+
+
+def raises(error: type[httpx.TransportError]) -> Answer:
+    def answer(_request: httpx.Request) -> httpx.Response:
+        raise error("…")
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        raises(httpx.ConnectError),
+        raises(httpx.ConnectTimeout),
+        raises(httpx.PoolTimeout),
+        status(403),
+        status(413),
+        status(422),
+    ],
+)
+async def test_what_did_not_reach_the_ledger_is_not_there(answer: Answer) -> None:
+    with pytest.raises(StoreRefused):
+        await MainServer(answer).store.commit(bare_envelope())
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        raises(httpx.ReadError),
+        raises(httpx.ReadTimeout),
+        raises(httpx.WriteError),
+        raises(httpx.RemoteProtocolError),
+        status(500),
+        status(503),
+        status(200, b"{"),
+        status(200, b'{"results": [{"result": "perhaps"}]}'),
+        status(200, b'{"results": []}'),
+    ],
+)
+async def test_what_may_have_reached_it_may_be_there(answer: Answer) -> None:
+    with pytest.raises(StoreUnknown):
+        await MainServer(answer).store.commit(bare_envelope())
+
+
+async def test_a_main_server_that_does_not_answer_is_not_waited_for_for_ever() -> None:
+    async def sleep(_request: httpx.Request) -> httpx.Response:
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(sleep), base_url="https://main")
+    with pytest.raises(StoreUnknown):
+        await LedgerStore(client, 0.05, HeardLog()).commit(bare_envelope())
+
+
+async def test_three_misses_open_the_ledgers_breaker_and_a_hit_closes_it() -> None:
+    main = MainServer(status(503))
+    for _ in range(MISSES_TO_OPEN):
+        with pytest.raises(StoreUnknown):
+            await main.store.commit(bare_envelope())
+    assert main.store.breaker.problem == "status 503"
+    main.answer = register
+    await main.store.commit(bare_envelope())
+    assert main.store.breaker.problem is None
+
+
+async def test_each_of_a_group_gets_its_own_result() -> None:
+    kinds = [Registered.REGISTERED, Registered.EXPIRED, Registered.CONFLICT]
+    answer = encode_json(RegisterAnswer([RegisterResult(result=kind) for kind in kinds]))
+    main = MainServer(status(200, answer))
+    envelopes = [bare_envelope() for _ in kinds]
+    results = await asyncio.gather(*(main.store.commit(one) for one in envelopes))
+    assert [one.result for one in results] == kinds
+    assert main.groups == [[one.message_id for one in envelopes]]
