@@ -97,6 +97,10 @@ class Unavailable(RetryableError):
     """The message could not be accepted just now; nothing of it was kept. Send it again."""
 
 
+class KeysUnavailable(Unavailable):
+    """A key that is needed can't be had just now. Nothing is lost by it; try again."""
+
+
 class OutcomeUnknown(RetryableError):
     """Whether the message was accepted can't be known. Repeat it with the same Idempotency-Key."""
 

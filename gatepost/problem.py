@@ -38,6 +38,7 @@ KINDS: dict[type[errors.GatepostError], Kind] = {
     errors.Backlogged: Kind("backlogged", 503, "Too much is waiting"),
     errors.RateLimited: Kind("rate-limited", 429, "Too many requests"),
     errors.Unavailable: Kind("unavailable", 503, "Not available"),
+    errors.KeysUnavailable: Kind("keys-unavailable", 503, "A key is not available"),
     errors.OutcomeUnknown: Kind("outcome-unknown", 503, "The outcome is unknown"),
 }
 INTERNAL = Kind("internal", 500, "Something went wrong here")

@@ -2,8 +2,10 @@
 
 A context is a random secret, encapsulated by HPKE (RFC 9180) to the current sealing key; it lives
 in memory for a minute at most and must be made after a fork. Each message has a key of its own,
-derived
-from the secret and its id; the additional data binds the message's id, client and domain.
+derived from the secret and its id; the additional data binds the message's id, client and domain.
+
+A key that is too old is refused: the private half of what replaced it long ago may be destroyed by
+the time the message is opened (I1).
 
     sealed = version (1) | sealing key id (8) | encapsulated secret (80) | nonce (12) | ciphertext
 """
@@ -20,7 +22,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
-from gatepost.errors import CannotOpen
+from gatepost.errors import CannotOpen, Unavailable
+from gatepost.ids import id_ms
 
 SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
 CONTEXT_INFO = b"gatepost sealing context v1"
@@ -39,6 +42,8 @@ class SealingKey:
 
     kid: bytes
     public: bytes
+    use_until: int
+    """No message with a later id is sealed to it. Milliseconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,8 @@ class Sealer:
     def seal(
         self, key: SealingKey, message_id: UUID, client_id: str, domain: str, content: bytes
     ) -> bytes:
+        if id_ms(message_id) > key.use_until:
+            raise Unavailable("The main server was not heard of for too long; try again later.")
         if key != self._key or time.monotonic() > self._until or os.getpid() != self._pid:
             self._renew(key)
         nonce = secrets.token_bytes(_NONCE)

@@ -4,7 +4,7 @@ from functools import partial
 
 from gatepost.service.entry import run
 from main_server.ca.pki import read_published
-from main_server.keys.master import read_master_key
+from main_server.keys.key_file import read_master_keys
 from main_server.process import main
 from main_server.settings import MainServerSettings
 
@@ -16,7 +16,7 @@ run(
     ops=lambda settings: settings.ops,
     files=lambda settings: [
         settings.tls.check,
-        partial(read_master_key, settings.keys.master_key_file),
+        partial(read_master_keys, settings.keys.master_key_file),
         partial(read_published, settings.ca.folder),
     ],
     child=main,

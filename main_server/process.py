@@ -2,12 +2,14 @@
 
 import asyncio
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 
 from gatepost.clock import Clock
+from gatepost.errors import KeysUnavailable
 from gatepost.logs import Log
 from gatepost.loops import Loops, backoff, pause
 from gatepost.queue import Queues, connect
@@ -23,8 +25,10 @@ from main_server.ca.pki import create_pki_app
 from main_server.context import Context
 from main_server.database import Ledger, create_ledger_engine
 from main_server.edge.endpoints import create_router as create_edge_router
-from main_server.keys.master import MasterKey, read_master_key
-from main_server.keys.service import Keyring, load_keyring
+from main_server.keys.key_file import read_master_keys
+from main_server.keys.loop import keys_loop
+from main_server.keys.master import MasterKeys
+from main_server.keys.service import Keyring, open_keyring
 from main_server.messages.endpoints import create_router as create_messages_router
 from main_server.messages.partitions import ensure_partitions
 from main_server.reconcile.loop import Reconciler
@@ -37,7 +41,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
     clock, callers = Clock(), Callers()
     engine = create_ledger_engine(settings.database)
     ledger = Ledger(engine, settings.database.pool_size)
-    master = read_master_key(settings.keys.master_key_file)
+    masters = MasterKeys(partial(read_master_keys, settings.keys.master_key_file))
     watch = RedisWatch()
     redis = connect(settings.redis.address())
     async with redis, Loops(child.stop) as loops:
@@ -50,7 +54,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
                 }
             )
         )
-        keyring = await _wait_for_keyring(child, ledger, master, callers)
+        keyring = await _wait_for_keyring(child, ledger, masters, callers)
         if keyring is None:
             return
         context = Context(ledger, keyring, clock, callers)
@@ -66,6 +70,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         loops.start(reconciler.loop(child.stop))
         loops.start(redis_loop(child.stop, child.log, redis, watch, clock))
         loops.start(partitions_loop(child.stop, child.log, ledger))
+        loops.start(keys_loop(child.stop, child.log, ledger, keyring, clock))
         loops.start(serve(app, child.listeners[0], tls, child.stop))
         loops.start(serve(pki, child.listeners[1], None, child.stop))
 
@@ -78,13 +83,15 @@ def create_app(context: Context) -> Any:
 
 
 async def _wait_for_keyring(
-    child: Child, ledger: Ledger, master: MasterKey, callers: Callers
+    child: Child, ledger: Ledger, masters: MasterKeys, callers: Callers
 ) -> Keyring | None:
     """Until the ledger is there and migrated: nothing can be served without it."""
     for wait in backoff(0.2, 5.0):
         try:
             await ledger.run(_prepare)
-            return await ledger.run(_load_keyring, master)
+            return await ledger.run(open_keyring, masters)
+        except KeysUnavailable as error:
+            callers.problem = error.detail
         except ProgrammingError:
             callers.problem = "the ledger's tables are not there: run 'gatepost db upgrade'"
         except SQLAlchemyError as error:
@@ -98,11 +105,6 @@ async def _wait_for_keyring(
 
 def _prepare(engine: Engine) -> None:
     ensure_partitions(engine, datetime.now(UTC).date())
-
-
-def _load_keyring(engine: Engine, master: MasterKey) -> Keyring:
-    with engine.connect() as connection:
-        return load_keyring(connection, master)
 
 
 async def partitions_loop(stop: asyncio.Event, log: Log, ledger: Ledger) -> None:

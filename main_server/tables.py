@@ -144,16 +144,42 @@ certificates = Table(
     **_OPTIONS,
 )
 
+destroyed_keys = Table(
+    "destroyed_keys",
+    metadata,
+    Column("kind", Enum("data", "sealing"), nullable=False),
+    Column("kid", BINARY(8), nullable=False),
+    Column("client_id", _name(193)),
+    Column("day", Date),
+    Column("cause", Enum("erased", "reencrypted", "retired"), nullable=False),
+    Column("destroyed_at", _time(), nullable=False),
+    Column("finished_at", _time()),
+    PrimaryKeyConstraint("kind", "kid"),
+    Index("ix_destroyed_keys_day", "client_id", "day"),
+    **_OPTIONS,
+)
+
+current_master = Table(
+    "current_master",
+    metadata,
+    Column("one", SmallInteger, primary_key=True, autoincrement=False),
+    Column("kid", BINARY(8), nullable=False),
+    Column("changed_at", _time(), nullable=False),
+    schema=KEYS,
+    **_OPTIONS,
+)
+
 data_keys = Table(
     "data_keys",
     metadata,
-    Column("key_id", BigInteger, primary_key=True, autoincrement=True),
+    Column("key_id", BigInteger, primary_key=True, autoincrement=False),
     Column("client_id", _name(193), nullable=False),
     Column("day", Date, nullable=False),
+    Column("state", Enum("current", "retired"), nullable=False),
     Column("master_kid", BINARY(8), nullable=False),
     Column("wrapped", VARBINARY(128), nullable=False),
     Column("created_at", _time(), nullable=False),
-    UniqueConstraint("client_id", "day", name="uq_data_keys_client_day"),
+    UniqueConstraint("client_id", "day", "state", name="uq_data_keys_client_day"),
     schema=KEYS,
     **_OPTIONS,
 )
@@ -167,6 +193,7 @@ service_keys = Table(
     Column("wrapped", VARBINARY(128), nullable=False),
     Column("public", VARBINARY(64)),
     Column("created_at", _time(), nullable=False),
+    Column("retired_at", _time()),
     schema=KEYS,
     **_OPTIONS,
 )

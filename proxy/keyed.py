@@ -67,8 +67,8 @@ class KeyedCommit:
             raise StillUnderWay()
         if claim is not None and claim.standing is Standing.DONE:
             return Committed(claim.message_id, claim.durability, replayed=True)
-        envelope = envelop(claim.message_id if claim else fresh_id)
         try:
+            envelope = envelop(claim.message_id if claim else fresh_id)
             committed = await self._in_sequence(envelope)
         except (KeyReused, Unavailable):
             with contextlib.suppress(QueueError):

@@ -1,8 +1,8 @@
 """Small factories: what tests stand on, each good as it is, each part of it replaceable."""
 
 import secrets
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ from uuid import UUID
 
 import msgspec
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from gatepost.bundle import Bundle, KnownClient, KnownDomain
@@ -29,9 +28,9 @@ from main_server.ca.authority import (
     new_serial,
     utc_now,
 )
-from main_server.keys.master import MasterKey
-from main_server.keys.repository import WrappedServiceKey
-from main_server.keys.service import Keyring, _purpose
+from main_server.keys.master import MasterKey, MasterKeys
+from main_server.keys.service import Keyring
+from main_server.keys.service_keys import PURPOSES, new_service_key
 
 DOMAIN, NAME = "example.com", "client_001"
 CLIENT_ID = f"{DOMAIN}:{NAME}"
@@ -39,7 +38,8 @@ NUMBER, BODY = "+1234567890", "This is the message content"
 TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 HOSTS = ("localhost", "127.0.0.1")
 MAX_LIFETIME_SECONDS = 96 * 3600
-PURPOSES = ("sealing", "number_mac", "edge_mac")
+LAST_MS = (1 << 48) - 1
+"""The last time that an id can say: tests make messages of any day."""
 
 ids = MessageIds(Clock())
 
@@ -99,14 +99,9 @@ class Pki:
 def keyring(master: MasterKey | None = None) -> Keyring:
     """One that stands in no ledger: it opens envelopes and hashes numbers."""
     master = master or MasterKey(secrets.token_bytes(32))
-    return Keyring(master, [_service_key(master, name) for name in PURPOSES])
-
-
-def _service_key(master: MasterKey, purpose: str) -> WrappedServiceKey:
-    kid, private = secrets.token_bytes(8), X25519PrivateKey.generate()
-    public = private.public_key().public_bytes_raw() if purpose == "sealing" else None
-    wrapped = master.wrap(private.private_bytes_raw(), _purpose(purpose, kid))
-    return WrappedServiceKey(kid, purpose, wrapped, public)
+    now = datetime.now(UTC).replace(tzinfo=None)
+    keys = [new_service_key(master, purpose, now) for purpose in PURPOSES]
+    return Keyring(MasterKeys(lambda: [master]), lambda: keys)
 
 
 def known_client(fingerprint: str = "ab" * 32, **given: Any) -> KnownClient:
@@ -150,7 +145,7 @@ def envelope(
     } | given
     if "sealed" not in whole:
         whole["sealed"] = Sealer().seal(
-            ring.sealing_key(),
+            replace(ring.sealing_key(), use_until=LAST_MS),
             message_id,
             whole["client_id"],
             whole["domain"],

@@ -6,9 +6,8 @@ from gatepost.bundle import Bundle
 from gatepost.clock import Clock, from_ms
 from main_server.database import transact
 from main_server.edge import repository
+from main_server.keys.lifetimes import MAX_LIFETIME
 from main_server.keys.service import Keyring
-
-MAX_LIFETIME_SECONDS = 96 * 3600
 
 
 def list_queues(engine: Engine) -> list[str | None]:
@@ -23,7 +22,7 @@ def make_bundle(engine: Engine, keyring: Keyring, clock: Clock) -> Bundle:
             mac_key=keyring.edge_mac_key(),
             domains=repository.list_domains(connection),
             clients=repository.list_clients(connection, from_ms(clock.now_ms())),
-            max_lifetime_seconds=MAX_LIFETIME_SECONDS,
+            max_lifetime_seconds=int(MAX_LIFETIME.total_seconds()),
         )
 
     return transact(engine, read)

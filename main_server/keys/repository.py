@@ -1,84 +1,175 @@
-"""SQL for keys. What is stored is wrapped; nothing here can open it."""
+"""SQL for keys. What is stored is wrapped; nothing here can open it.
 
-from collections.abc import Sequence
+One row says which master key wraps. Whoever adds a key shares that row in its transaction, whoever
+changes, replaces or destroys keys owns it: so no key is ever added under a master key that is on
+its way out, or for a day that was destroyed.
+
+Rows are locked in this order: that one, data keys, messages.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, delete, func, select, update
 from sqlalchemy.dialects.mysql import insert
 
-from main_server.tables import data_keys, service_keys
+from main_server.tables import current_master, data_keys, service_keys
+
+Pair = tuple[str, date]
+"""A client and a day of message ids."""
 
 
 @dataclass(frozen=True, slots=True)
-class WrappedDataKey:
+class DataKey:
     key_id: int
     client_id: str
     day: date
+    state: str
+    master_kid: bytes
     wrapped: bytes
+    created_at: datetime
+
+    @property
+    def pair(self) -> Pair:
+        return self.client_id, self.day
 
 
 @dataclass(frozen=True, slots=True)
-class WrappedServiceKey:
+class ServiceKey:
     kid: bytes
     purpose: str
+    master_kid: bytes
     wrapped: bytes
     public: bytes | None
+    created_at: datetime
+    retired_at: datetime | None = None
 
 
-def find_data_keys(
-    connection: Connection, wanted: Sequence[tuple[str, date]]
-) -> list[WrappedDataKey]:
-    query = select(
-        data_keys.c.key_id, data_keys.c.client_id, data_keys.c.day, data_keys.c.wrapped
-    ).where(
-        data_keys.c.client_id.in_({client_id for client_id, _ in wanted}),
-        data_keys.c.day.in_({day for _, day in wanted}),
+_data_columns = [data_keys.c[name] for name in DataKey.__slots__]
+_service_columns = [service_keys.c[name] for name in ServiceKey.__slots__]
+
+
+def read_time(connection: Connection) -> datetime:
+    """The ledger's clock, by which keys age: all main servers have the same."""
+    now: datetime = connection.execute(select(func.utc_timestamp(3))).scalar_one()
+    return now
+
+
+def begin_master(connection: Connection, kid: bytes, now: datetime) -> None:
+    """What wraps from the first day on; the first server to come decides."""
+    statement = insert(current_master).values(one=1, kid=kid, changed_at=now)
+    connection.execute(statement.on_duplicate_key_update(one=current_master.c.one))
+
+
+def share_master(connection: Connection) -> bytes:
+    return _lock_master(connection, read=True)
+
+
+def own_master(connection: Connection) -> bytes:
+    """Waits for all who are adding keys, and keeps others from it until this transaction ends."""
+    return _lock_master(connection, read=False)
+
+
+def _lock_master(connection: Connection, *, read: bool) -> bytes:
+    query = select(current_master.c.kid).where(current_master.c.one == 1)
+    kid: bytes = connection.execute(query.with_for_update(read=read)).scalar_one()
+    return kid
+
+
+def change_master(connection: Connection, kid: bytes, now: datetime) -> None:
+    connection.execute(update(current_master).values(kid=kid, changed_at=now))
+
+
+def find_data_keys(connection: Connection, wanted: Iterable[Pair]) -> list[DataKey]:
+    """The current ones of these clients' days."""
+    return _find_current(connection, wanted, hold=False)
+
+
+def hold_data_keys(connection: Connection, wanted: Iterable[Pair]) -> list[DataKey]:
+    """The current ones, which stay current until this transaction ends."""
+    return _find_current(connection, wanted, hold=True)
+
+
+def _find_current(connection: Connection, wanted: Iterable[Pair], *, hold: bool) -> list[DataKey]:
+    pairs = set(wanted)
+    query = select(*_data_columns).where(
+        data_keys.c.client_id.in_({client_id for client_id, _ in pairs}),
+        data_keys.c.day.in_({day for _, day in pairs}),
+        data_keys.c.state == "current",
     )
-    return [WrappedDataKey(*row) for row in connection.execute(query)]
+    if hold:
+        query = query.with_for_update(read=True)
+    found = [DataKey(*row) for row in connection.execute(query)]
+    return [key for key in found if key.pair in pairs]
 
 
-def find_data_key(connection: Connection, key_id: int) -> WrappedDataKey | None:
-    query = select(
-        data_keys.c.key_id, data_keys.c.client_id, data_keys.c.day, data_keys.c.wrapped
-    ).where(data_keys.c.key_id == key_id)
-    row = connection.execute(query).first()
-    return WrappedDataKey(*row) if row else None
+def find_data_key(connection: Connection, key_id: int) -> DataKey | None:
+    row = connection.execute(select(*_data_columns).where(data_keys.c.key_id == key_id)).first()
+    return DataKey(*row) if row else None
 
 
-def add_data_key(
-    connection: Connection,
-    client_id: str,
-    day: date,
-    master_kid: bytes,
-    wrapped: bytes,
-    now: datetime,
-) -> None:
-    """The first one stays: another process may have made it at the same time."""
-    statement = insert(data_keys).values(
-        client_id=client_id, day=day, master_kid=master_kid, wrapped=wrapped, created_at=now
+def lock_day(connection: Connection, pair: Pair) -> dict[str, DataKey]:
+    """A client's day, by state; waits for all who hold its key."""
+    client_id, day = pair
+    query = select(*_data_columns).where(data_keys.c.client_id == client_id, data_keys.c.day == day)
+    found = [DataKey(*row) for row in connection.execute(query.with_for_update())]
+    return {key.state: key for key in found}
+
+
+def list_data_keys(
+    connection: Connection, client_id: str | None = None, day: date | None = None
+) -> list[DataKey]:
+    query = select(*_data_columns).order_by(
+        data_keys.c.client_id, data_keys.c.day, data_keys.c.state
     )
-    connection.execute(statement.on_duplicate_key_update(client_id=data_keys.c.client_id))
+    if client_id is not None:
+        query = query.where(data_keys.c.client_id == client_id)
+    if day is not None:
+        query = query.where(data_keys.c.day == day)
+    return [DataKey(*row) for row in connection.execute(query)]
 
 
-def list_service_keys(connection: Connection) -> list[WrappedServiceKey]:
-    """Newest first."""
-    query = select(
-        service_keys.c.kid, service_keys.c.purpose, service_keys.c.wrapped, service_keys.c.public
-    ).order_by(service_keys.c.created_at.desc(), service_keys.c.kid)
-    return [WrappedServiceKey(*row) for row in connection.execute(query)]
+def add_data_keys(connection: Connection, keys: Sequence[DataKey]) -> None:
+    """The first one of a day stays: another process may have made it at the same time."""
+    rows = [{name: getattr(key, name) for name in DataKey.__slots__} for key in keys]
+    statement = insert(data_keys)
+    connection.execute(statement.on_duplicate_key_update(client_id=data_keys.c.client_id), rows)
 
 
-def add_service_key(
-    connection: Connection, key: WrappedServiceKey, master_kid: bytes, now: datetime
-) -> None:
+def retire_data_key(connection: Connection, key_id: int) -> None:
     connection.execute(
-        insert(service_keys).values(
-            kid=key.kid,
-            purpose=key.purpose,
-            master_kid=master_kid,
-            wrapped=key.wrapped,
-            public=key.public,
-            created_at=now,
-        )
+        update(data_keys).where(data_keys.c.key_id == key_id).values(state="retired")
     )
+
+
+def delete_data_key(connection: Connection, key: DataKey) -> None:
+    """Overwrites it in its place first: a deleted row stays readable in the file for a while."""
+    where = data_keys.c.key_id == key.key_id
+    connection.execute(update(data_keys).where(where).values(wrapped=bytes(len(key.wrapped))))
+    connection.execute(delete(data_keys).where(where))
+
+
+def list_service_keys(connection: Connection) -> list[ServiceKey]:
+    """Newest first."""
+    query = select(*_service_columns).order_by(service_keys.c.created_at.desc(), service_keys.c.kid)
+    return [ServiceKey(*row) for row in connection.execute(query)]
+
+
+def add_service_key(connection: Connection, key: ServiceKey) -> None:
+    row = {name: getattr(key, name) for name in ServiceKey.__slots__}
+    statement = insert(service_keys).values(row)
+    connection.execute(statement.on_duplicate_key_update(kid=service_keys.c.kid))
+
+
+def retire_service_keys(connection: Connection, purpose: str, now: datetime) -> None:
+    c = service_keys.c
+    current = (c.purpose == purpose, c.retired_at.is_(None))
+    connection.execute(update(service_keys).where(*current).values(retired_at=now))
+
+
+def delete_service_key(connection: Connection, key: ServiceKey) -> None:
+    """Overwritten first, as a data key is."""
+    where = service_keys.c.kid == key.kid
+    connection.execute(update(service_keys).where(where).values(wrapped=bytes(len(key.wrapped))))
+    connection.execute(delete(service_keys).where(where))

@@ -15,7 +15,8 @@ from gatepost.clock import from_ms
 from gatepost.content import decode_content
 from gatepost.envelope import Envelope, decode
 from gatepost.errors import CannotOpen
-from main_server.keys.service import DataKeys, Keyring
+from main_server.keys.data_keys import HeldKeys
+from main_server.keys.service import Keyring
 
 DEFAULT_PRIORITY = 5
 
@@ -50,7 +51,7 @@ def readable(arrivals: Iterable[Arrival]) -> list[Envelope]:
     return [arrival.envelope for arrival in arrivals if arrival.content is not None]
 
 
-def queued_row(keyring: Keyring, data_keys: DataKeys, arrival: Arrival) -> dict[str, Any]:
+def queued_row(keyring: Keyring, data_keys: HeldKeys, arrival: Arrival) -> dict[str, Any]:
     """The row of a message that waits, with its body sealed for rest."""
     envelope, content = arrival.envelope, arrival.content
     assert content is not None
@@ -66,7 +67,7 @@ def queued_row(keyring: Keyring, data_keys: DataKeys, arrival: Arrival) -> dict[
 
 
 def delivered_row(
-    keyring: Keyring, data_keys: DataKeys, arrival: Arrival, attempt: int, now: int
+    keyring: Keyring, data_keys: HeldKeys, arrival: Arrival, attempt: int, now: int
 ) -> dict[str, Any]:
     """The row of a message that the ledger meets only as it is delivered."""
     return queued_row(keyring, data_keys, arrival) | {
@@ -77,10 +78,10 @@ def delivered_row(
 
 
 def failed_row(
-    keyring: Keyring, data_keys: DataKeys, arrival: Arrival, reason: str, attempt: int
+    keyring: Keyring, data_keys: HeldKeys, arrival: Arrival, reason: str, attempt: int
 ) -> dict[str, Any]:
     """The row of a message that failed; with its body where it may yet be redriven."""
-    lasting = reason in ("expired", "unreadable")
+    lasting = reason in ("expired", "unreadable") or not data_keys.covers(arrival.envelope)
     row = _row(arrival.envelope) if lasting else queued_row(keyring, data_keys, arrival)
     return row | {"status": "failed", "reason": reason, "attempt_count": attempt}
 

@@ -16,7 +16,8 @@ from gatepost.clock import Clock, from_ms, to_ms
 from gatepost.contract import DeliverResult, DeliveryOffer, Result
 from gatepost.errors import Invalid
 from main_server.database import transact
-from main_server.keys.service import DataKeys, Keyring
+from main_server.keys.data_keys import DataKeys, HeldKeys
+from main_server.keys.service import Keyring
 from main_server.messages import repository
 from main_server.messages.arrivals import (
     Arrival,
@@ -120,8 +121,9 @@ def _deliver(
     ]
     attempts = {offer.message_id: offer.attempt for offer in offers}
     outcomes = {result.message_id: result for result in results}
+    held = data_keys.hold(connection)
     rows = [
-        _new_row(keyring, data_keys, arrival, outcomes[message_id], originals, attempts, now)
+        _new_row(keyring, held, arrival, outcomes[message_id], originals, attempts, now)
         for message_id, arrival in new.items()
     ]
     if rows:
@@ -145,7 +147,7 @@ def _originals(connection: Connection, new: dict[UUID, Arrival], now: int) -> di
 
 def _new_row(
     keyring: Keyring,
-    data_keys: DataKeys,
+    data_keys: HeldKeys,
     arrival: Arrival,
     result: DeliverResult,
     originals: dict[UUID, Claim],

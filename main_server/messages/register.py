@@ -13,7 +13,8 @@ from sqlalchemy import Connection, Engine
 from gatepost.clock import Clock
 from gatepost.contract import Registered, RegisterResult
 from main_server.database import transact
-from main_server.keys.service import DataKeys, Keyring
+from main_server.keys.data_keys import DataKeys
+from main_server.keys.service import Keyring
 from main_server.messages import repository
 from main_server.messages.arrivals import (
     Arrival,
@@ -77,17 +78,18 @@ def _register(
     keys = key_rows(a.envelope for a in arrivals if a.content and not a.expired(now))
     claims = repository.claim_keys(connection, keys) if keys else {}
     results = [(a.envelope.message_id, decide(a, claims, now)) for a in arrivals]
+    held = data_keys.hold(connection)
     queued, ended = [], []
     for arrival, (_, result) in zip(arrivals, results, strict=True):
         envelope = arrival.envelope
         match result.result:
             case Registered.REGISTERED:
-                queued.append(queued_row(keyring, data_keys, arrival))
+                queued.append(queued_row(keyring, held, arrival))
             case Registered.DUPLICATE | Registered.CONFLICT if accepted and result.original:
                 ended.append(duplicate_row(envelope, result.original.bytes))
             case Registered.EXPIRED | Registered.REFUSED if accepted:
                 reason = result.reason or "expired"
-                ended.append(failed_row(keyring, data_keys, arrival, reason, 0))
+                ended.append(failed_row(keyring, held, arrival, reason, 0))
     if queued:
         repository.insert_queued(connection, queued)
     if ended:

@@ -25,13 +25,14 @@ def settle(engine: Engine, keyring: Keyring, items: Sequence[SettleItem]) -> Non
     def work(connection: Connection) -> None:
         ids = [item.message_id.bytes for item in ordered]
         standings = repository.lock_standings(connection, ids)
+        held = data_keys.hold(connection)
         for item in ordered:
             if item.message_id.bytes in standings:
                 _advance(connection, item)
             elif item.outcome is Settlement.FAILED and item.message_id in arrivals:
                 arrival = arrivals[item.message_id]
                 reason = item.reason if arrival.content is not None else "unreadable"
-                row = failed_row(keyring, data_keys, arrival, reason, item.attempt)
+                row = failed_row(keyring, held, arrival, reason, item.attempt)
                 repository.insert_ended(connection, [row])
         repository.add_attempts(connection, [_attempt(item) for item in ordered])
 

@@ -10,6 +10,7 @@ from prometheus_client import Counter, Gauge
 from sqlalchemy.exc import SQLAlchemyError
 
 from gatepost.clock import Clock
+from gatepost.errors import KeysUnavailable
 from gatepost.logs import Log
 from gatepost.loops import pause
 from gatepost.queue import QueueError, Queues
@@ -58,7 +59,7 @@ class Reconciler:
                 if await self._leads():
                     await self._turn(stop)
                 self._heard()
-            except (SQLAlchemyError, QueueError) as error:
+            except (SQLAlchemyError, QueueError, KeysUnavailable) as error:
                 self._missed(error)
             await pause(stop, TICK_SECONDS)
         await self._ledger.run(self._leadership.release)

@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 
 from gatepost.clock import Clock, from_ms, to_ms
 from gatepost.envelope import Envelope, encode
-from gatepost.errors import CannotOpen
+from gatepost.errors import CannotOpen, KeysUnavailable
 from gatepost.queue import Entry, Queues
 from gatepost.sealing import Sealer
 from main_server.database import Ledger, transact
@@ -61,6 +61,8 @@ class ToQueue:
         for row in transact(engine, lambda c: repository.read_queued(c, ids)):
             try:
                 entries.append(self._entry(engine, row))
+            except KeysUnavailable:
+                continue  # the cursor comes by again
             except CannotOpen:
                 unreadable.append(row.message_id)
         if unreadable:

@@ -22,14 +22,17 @@ def upgrade() -> None:
     _create_messages()
     _create_idempotency()
     _create_holders()
+    _create_destroyed_keys()
     _create_keys(context.config.attributes["keys_schema"])
 
 
 def downgrade() -> None:
     keys_schema = context.config.attributes["keys_schema"]
-    for table in ("service_keys", "data_keys"):
+    for table in ("service_keys", "data_keys", "current_master"):
         op.drop_table(table, schema=keys_schema)
-    for table in ("certificates", "clients", "domains", "idempotency", "attempts", "messages"):
+    for table in ("destroyed_keys", "certificates", "clients", "domains", "idempotency"):
+        op.drop_table(table)
+    for table in ("attempts", "messages"):
         op.drop_table(table)
 
 
@@ -146,16 +149,41 @@ def _create_holders() -> None:
     )
 
 
+def _create_destroyed_keys() -> None:
+    op.create_table(
+        "destroyed_keys",
+        sa.Column("kind", sa.Enum("data", "sealing"), nullable=False),
+        sa.Column("kid", sa.BINARY(8), nullable=False),
+        sa.Column("client_id", _name(193)),
+        sa.Column("day", sa.Date),
+        sa.Column("cause", sa.Enum("erased", "reencrypted", "retired"), nullable=False),
+        sa.Column("destroyed_at", _time(), nullable=False),
+        sa.Column("finished_at", _time()),
+        sa.PrimaryKeyConstraint("kind", "kid"),
+        sa.Index("ix_destroyed_keys_day", "client_id", "day"),
+        **_OPTIONS,
+    )
+
+
 def _create_keys(schema: str) -> None:
     op.create_table(
+        "current_master",
+        sa.Column("one", sa.SmallInteger, primary_key=True, autoincrement=False),
+        sa.Column("kid", sa.BINARY(8), nullable=False),
+        sa.Column("changed_at", _time(), nullable=False),
+        schema=schema,
+        **_OPTIONS,
+    )
+    op.create_table(
         "data_keys",
-        sa.Column("key_id", sa.BigInteger, primary_key=True, autoincrement=True),
+        sa.Column("key_id", sa.BigInteger, primary_key=True, autoincrement=False),
         sa.Column("client_id", _name(193), nullable=False),
         sa.Column("day", sa.Date, nullable=False),
+        sa.Column("state", sa.Enum("current", "retired"), nullable=False),
         sa.Column("master_kid", sa.BINARY(8), nullable=False),
         sa.Column("wrapped", mysql.VARBINARY(128), nullable=False),
         sa.Column("created_at", _time(), nullable=False),
-        sa.UniqueConstraint("client_id", "day", name="uq_data_keys_client_day"),
+        sa.UniqueConstraint("client_id", "day", "state", name="uq_data_keys_client_day"),
         schema=schema,
         **_OPTIONS,
     )
@@ -167,6 +195,7 @@ def _create_keys(schema: str) -> None:
         sa.Column("wrapped", mysql.VARBINARY(128), nullable=False),
         sa.Column("public", mysql.VARBINARY(64)),
         sa.Column("created_at", _time(), nullable=False),
+        sa.Column("retired_at", _time()),
         schema=schema,
         **_OPTIONS,
     )

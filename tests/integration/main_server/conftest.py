@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 import msgspec
 import pytest
+from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
@@ -28,8 +29,8 @@ from gatepost.ids import id_ms
 from infra.dev.engines import MariaServer
 from main_server import migrating
 from main_server.database import create_ledger_engine, transact
-from main_server.keys.master import MasterKey
-from main_server.keys.service import Keyring, load_keyring
+from main_server.keys.master import MasterKey, MasterKeys
+from main_server.keys.service import Keyring, open_keyring
 from main_server.messages.deliver import deliver
 from main_server.messages.partitions import ensure_partitions
 from main_server.messages.register import register
@@ -65,8 +66,7 @@ def engine(migrated: None, database_url: str) -> Iterator[Engine]:
 
 @pytest.fixture(scope="session")
 def ring(engine: Engine) -> Keyring:
-    with engine.connect() as connection:
-        return load_keyring(connection, MASTER)
+    return open_keyring(engine, MasterKeys(lambda: [MASTER]))
 
 
 @pytest.fixture
@@ -170,17 +170,20 @@ def results(answers: Sequence[Any]) -> list[tuple[str, str | None]]:
 def open_row(engine: Engine, row: dict[str, Any], master: MasterKey = MASTER) -> bytes:
     """Written from the description, not with the code that seals: what a restore would have to do.
 
-    Raises cryptography's InvalidTag or CannotOpen if any of it doesn't fit.
+    Raises cryptography's InvalidTag or KeysUnavailable if any of it doesn't fit.
     """
     query = select(data_keys.c.client_id, data_keys.c.day, data_keys.c.wrapped).where(
         data_keys.c.key_id == row["key_id"]
     )
     client_id, day, wrapped = transact(engine, lambda c: c.execute(query).one())
-    data_key = master.unwrap(wrapped, f"gatepost data key {client_id} {day}".encode())
+    purpose = f"gatepost data key {row['key_id']} {client_id} {day}".encode()
+    data_key = master.unwrap(wrapped, purpose)
     message_id: bytes = row["message_id"]
     key = HKDF(SHA256(), 32, salt=None, info=b"gatepost row key v1" + message_id).derive(data_key)
     bound = b"\0".join(
         (message_id, row["client_id"].encode(), row["domain"].encode(), str(row["key_id"]).encode())
     )
     body: bytes = row["encrypted_body"]
-    return AESGCM(key).decrypt(body[:12], body[12:], bound)
+    if body[:1] != b"\x01":
+        raise InvalidTag
+    return AESGCM(key).decrypt(body[1:13], body[13:], bound)

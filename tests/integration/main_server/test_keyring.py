@@ -3,23 +3,24 @@
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date
 from typing import Any
 from uuid import UUID
 
 import pytest
 from cryptography.exceptions import InvalidTag
-from sqlalchemy import Engine, select, text
+from sqlalchemy import Connection, Engine, select, text
 
 from gatepost.content import decode_content
-from gatepost.errors import CannotOpen
+from gatepost.envelope import Envelope
+from gatepost.errors import CannotOpen, KeysUnavailable
 from infra.dev.engines import Engines, MariaServer
 from main_server import migrating
 from main_server.database import transact
 from main_server.keys import repository
-from main_server.keys.master import MasterKey
-from main_server.keys.service import Keyring, load_keyring
-from main_server.tables import data_keys, service_keys
+from main_server.keys.master import MasterKey, MasterKeys
+from main_server.keys.repository import DataKey
+from main_server.keys.service import Keyring, open_keyring
+from main_server.tables import current_master, data_keys, service_keys
 from tests.factories import BODY, NUMBER, ids
 from tests.integration.main_server.conftest import (
     KEYS_SCHEMA,
@@ -44,15 +45,25 @@ def server(engines: Engines, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def keyless(server: MariaServer) -> Iterator[Engine]:
     engine = engine_of(server.url("gatepost_main"))
     with engine.begin() as connection:
-        for table in (data_keys, service_keys):
+        for table in (data_keys, service_keys, current_master):
             connection.execute(table.delete())
     yield engine
     engine.dispose()
 
 
 def load(engine: Engine, master: MasterKey = MASTER) -> Keyring:
-    with engine.connect() as connection:
-        return load_keyring(connection, master)
+    return open_keyring(engine, MasterKeys(lambda: [master]))
+
+
+def seal(engine: Engine, ring: Keyring, envelopes: list[Envelope]) -> set[int]:
+    """The ids of the keys that their rows get."""
+    prepared = ring.data_keys(engine, envelopes)
+
+    def work(connection: Connection) -> set[int]:
+        held = prepared.hold(connection)
+        return {held.seal(envelope, b"x")[0] for envelope in envelopes}
+
+    return transact(engine, work)
 
 
 def count(engine: Engine, table: str) -> int:
@@ -82,7 +93,7 @@ def test_no_key_is_stored_as_it_is(keyless: Engine) -> None:
 
 def test_another_master_key_opens_none_of_them(keyless: Engine) -> None:
     load(keyless)
-    with pytest.raises(CannotOpen):
+    with pytest.raises(KeysUnavailable):
         load(keyless, MasterKey(b"x" * 32))
 
 
@@ -90,7 +101,7 @@ def test_a_wrapped_key_that_was_moved_or_altered_is_refused(keyless: Engine) -> 
     load(keyless)
     with keyless.begin() as connection:
         connection.execute(text("UPDATE gatepost_keys.service_keys SET kid = REVERSE(kid)"))
-    with pytest.raises(CannotOpen):
+    with pytest.raises(KeysUnavailable):
         load(keyless)
 
 
@@ -103,8 +114,7 @@ def test_a_clients_day_has_one_key_whoever_comes_first(keyless: Engine) -> None:
 
     def first_use(n: int) -> int:
         barrier.wait(10)
-        found = rings[n].data_keys(keyless, [envelopes[n]])
-        return found.seal(envelopes[n], b"x")[0]
+        return seal(keyless, rings[n], [envelopes[n]]).pop()
 
     with ThreadPoolExecutor(len(rings)) as pool:
         used = set(pool.map(first_use, range(len(rings))))
@@ -117,9 +127,7 @@ def test_many_threads_of_one_process_use_many_keys(keyless: Engine) -> None:
     rooms = [Room(keyless, ring) for _ in range(20)]
 
     def use(_: int) -> set[int]:
-        envelopes = [room.envelope() for room in rooms]
-        found = ring.data_keys(keyless, envelopes)
-        return {found.seal(envelope, b"x")[0] for envelope in envelopes}
+        return seal(keyless, ring, [room.envelope() for room in rooms])
 
     with ThreadPoolExecutor(8) as pool:
         used = list(pool.map(use, range(40)))
@@ -127,21 +135,22 @@ def test_many_threads_of_one_process_use_many_keys(keyless: Engine) -> None:
     assert len(set.union(*used)) == len(rooms)
 
 
-def test_the_held_keys_are_bounded_and_none_goes_missing(
+def test_what_is_remembered_is_forgotten_in_time_and_never_missed(
     keyless: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("main_server.keys.service._DATA_KEYS_HELD", 3)
+    monkeypatch.setattr("main_server.keys.data_keys._KEPT", 3)
     ring = load(keyless)
     rooms = [Room(keyless, ring) for _ in range(10)]
 
     def use(n: int) -> int:
-        envelope = rooms[n % 10].envelope()
-        return ring.data_keys(keyless, [envelope]).seal(envelope, b"x")[0]
+        ring.refresh()
+        return seal(keyless, ring, [rooms[n % 10].envelope()]).pop()
 
     with ThreadPoolExecutor(8) as pool:
         used = list(pool.map(use, range(200)))
     assert len(set(used)) == len(rooms)
-    assert len(ring._held) <= 5
+    ring.refresh()
+    assert len(ring._data._made) <= 3
 
 
 def test_a_key_that_was_rolled_back_is_never_used(
@@ -150,18 +159,16 @@ def test_a_key_that_was_rolled_back_is_never_used(
     """The transaction that makes it is lost after the key has been written, once."""
     ring = load(keyless)
     room = Room(keyless, ring)
-    real = repository.add_data_key
+    real = repository.add_data_keys
     written: list[bytes] = []
 
-    def add_and_fail(
-        connection: Any, client_id: str, day: date, kid: bytes, wrapped: bytes, now: Any
-    ) -> None:
-        real(connection, client_id, day, kid, wrapped, now)
-        written.append(wrapped)
+    def add_and_fail(connection: Connection, keys: list[DataKey]) -> None:
+        real(connection, keys)
+        written.extend(key.wrapped for key in keys)
         if len(written) == 1:
             raise RuntimeError("the process loses its connection here")
 
-    monkeypatch.setattr(repository, "add_data_key", add_and_fail)
+    monkeypatch.setattr(repository, "add_data_keys", add_and_fail)
     envelope = room.envelope()
     with pytest.raises(RuntimeError):
         room.deliver(envelope)
@@ -197,7 +204,7 @@ def test_a_row_opens_with_its_own_key_and_with_nothing_else(room: Room) -> None:
     ):
         with pytest.raises(InvalidTag):
             open_row(room.engine, row | change)
-    with pytest.raises(CannotOpen):
+    with pytest.raises(KeysUnavailable):
         open_row(room.engine, row, MasterKey(b"x" * 32))
 
 
@@ -215,22 +222,28 @@ def test_the_keyring_itself_opens_what_the_description_says(room: Room) -> None:
 
     right = (envelope.message_id, room.client_id, room.domain, row["key_id"])
     assert opened(*right) == open_row(room.engine, row)
-    for place, wrong in enumerate((ids.new(), "example.com:other", "example.org", 2**40)):
+    wrongs: list[tuple[Any, type[Exception]]] = [
+        (ids.new(), CannotOpen),
+        ("example.com:other", CannotOpen),
+        ("example.org", CannotOpen),
+        (2**40, KeysUnavailable),
+    ]
+    for place, (wrong, error) in enumerate(wrongs):
         given: list[Any] = list(right)
         given[place] = wrong
-        with pytest.raises(CannotOpen):
+        with pytest.raises(error):
             opened(*given)
 
 
-def test_without_its_key_a_row_is_unreadable(keyless: Engine) -> None:
-    """What destroying a key is for."""
+def test_a_key_that_is_not_there_is_not_called_destroyed(keyless: Engine) -> None:
+    """It may be restored: a message is given up only if its key is known to be destroyed."""
     room = Room(keyless, load(keyless))
     envelope = room.envelope()
     room.deliver(envelope)
     row = room.row(envelope.message_id)
     assert row is not None
     transact(keyless, lambda c: c.execute(data_keys.delete()))
-    with pytest.raises(CannotOpen, match="destroyed"):
+    with pytest.raises(KeysUnavailable, match="Restore"):
         load(keyless).open_row(
             keyless,
             envelope.message_id,

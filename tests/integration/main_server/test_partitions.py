@@ -11,7 +11,8 @@ from sqlalchemy import Engine, text
 from gatepost.ids import first_id_at
 from infra.dev.engines import Engines, MariaServer
 from main_server import migrating
-from main_server.keys.service import load_keyring
+from main_server.keys.master import MasterKeys
+from main_server.keys.service import open_keyring
 from main_server.messages.partitions import (
     DAYS_AHEAD,
     TABLES,
@@ -97,8 +98,7 @@ def test_many_callers_at_once_make_each_day_once(fresh: Engine) -> None:
 
 def test_every_message_is_in_the_partition_of_its_day(fresh: Engine) -> None:
     ensure_partitions(fresh, TODAY)
-    with fresh.connect() as connection:
-        room = Room(fresh, load_keyring(connection, MASTER))
+    room = Room(fresh, open_keyring(fresh, MasterKeys(lambda: [MASTER])))
     midnight = int(datetime(2030, 3, 2, tzinfo=UTC).timestamp() * 1000)
     last, first = message_id_at(midnight - 1), message_id_at(midnight)
     room.deliver(*(room.envelope(message_id=one) for one in (last, first)))

@@ -108,7 +108,7 @@ def test_another_keyring_can_not_open_it(ring: Keyring) -> None:
 def test_a_key_under_the_right_id_that_is_another_key_opens_nothing(ring: Keyring) -> None:
     """As if the bundle had been tampered with on its way to the edge."""
     other = factories.keyring().sealing_key()
-    mixed = SealingKey(ring.sealing_key().kid, other.public)
+    mixed = SealingKey(ring.sealing_key().kid, other.public, other.use_until)
     whole = envelope(ring)
     sealed = Sealer().seal(mixed, whole.message_id, whole.client_id, whole.domain, b"x")
     with pytest.raises(CannotOpen):

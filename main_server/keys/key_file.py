@@ -1,0 +1,101 @@
+"""The master key file: 32 bytes for each key, the first is the newest. Its owner's alone.
+
+It is written whole or not at all, and never loses a key that something is still wrapped under.
+"""
+
+import os
+import stat
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from gatepost.errors import ConfigurationError
+from main_server.keys.master import KEY_BYTES, MasterKey
+
+_FEWEST_DIFFERENT_BYTES = 16
+"""Of 32 random bytes, fewer differ from one another once in 10^13 times."""
+
+
+def read_master_keys(file: Path) -> list[MasterKey]:
+    return [MasterKey(key) for key in read_keys(file)]
+
+
+def read_keys(file: Path) -> list[bytes]:
+    """Refuses a file that others can read, and one that doesn't hold whole keys."""
+    try:
+        with file.open("rb") as stream:
+            status = os.fstat(stream.fileno())
+            data = stream.read()
+    except OSError as error:
+        raise ConfigurationError(f"the master key {file} can't be read: {error.strerror}") from None
+    if status.st_mode & _too_wide(file):
+        raise ConfigurationError(f"the master key {file} can be read by others: chmod 400 {file}")
+    if os.geteuid() not in (0, status.st_uid) and status.st_uid != 0:
+        raise ConfigurationError(f"the master key {file} belongs to another user")
+    if not data or len(data) % KEY_BYTES:
+        raise ConfigurationError(
+            f"the master key {file} must have {KEY_BYTES} bytes, or that for each of its keys: "
+            f"head -c {KEY_BYTES} /dev/urandom > {file}"
+        )
+    return [data[start : start + KEY_BYTES] for start in range(0, len(data), KEY_BYTES)]
+
+
+def key_file_faults(file: Path) -> list[str]:
+    """What must not be in production: keys that were not drawn, a folder that others get into."""
+    try:
+        keys = read_keys(file)
+        folder = file.resolve().parent
+        mode = folder.stat().st_mode
+    except ConfigurationError as error:
+        return [str(error)]
+    faults = []
+    if any(_is_sample(key) for key in keys):
+        faults.append(f"the master key {file} is a sample, not {KEY_BYTES} random bytes")
+    if not _is_credential(file) and mode & (stat.S_IROTH | stat.S_IWOTH | stat.S_IWGRP):
+        faults.append(f"the folder of the master key is open to others: chmod 700 {folder}")
+    return faults
+
+
+def write_keys(file: Path, keys: Sequence[bytes]) -> None:
+    """Puts the keys in the file's place: whole, on disk, with the owner and mode of the old one."""
+    before = file.stat()
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400)
+    with os.fdopen(descriptor, "wb") as stream:
+        if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
+            os.fchown(descriptor, before.st_uid, before.st_gid)
+        os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
+        stream.write(b"".join(keys))
+        stream.flush()
+        os.fsync(descriptor)
+    draft.replace(file)
+    sync_folder(file.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Until this returns, a power cut may bring back what a rename has replaced."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _too_wide(file: Path) -> int:
+    """systemd lets its service read a credential by an ACL, which shows as a right of the group."""
+    if _is_credential(file):
+        return stat.S_IWGRP | stat.S_IXGRP | stat.S_IRWXO
+    return stat.S_IRWXG | stat.S_IRWXO
+
+
+def _is_credential(file: Path) -> bool:
+    folder = os.environ.get("CREDENTIALS_DIRECTORY")
+    return folder is not None and file.parent == Path(folder)
+
+
+def _is_sample(key: bytes) -> bool:
+    """Zeros, a word over and over, a text, a sequence: nothing that was drawn at random."""
+    steps = {(after - before) % 256 for before, after in pairwise(key)}
+    as_text = all(0x20 <= byte < 0x7F for byte in key)
+    return as_text or len(steps) == 1 or len(set(key)) < _FEWEST_DIFFERENT_BYTES
