@@ -101,10 +101,11 @@ def make_var() -> None:
 
     Root's can be passed through: MariaDB, which doesn't run as root, has its data in there.
     """
-    if not VAR.exists():
-        VAR.mkdir(mode=0o711 if os.geteuid() == 0 else 0o700)
-    elif not os.access(VAR, os.W_OK):
-        raise Failure(f"{VAR} belongs to another user. Be that user, or remove it.")
+    VAR.mkdir(exist_ok=True)
+    try:
+        VAR.chmod(0o711 if os.geteuid() == 0 else 0o700)
+    except PermissionError:
+        raise Failure(f"{VAR} belongs to another user. Be that user, or remove it.") from None
 
 
 def last_made() -> tuple[str, str]:

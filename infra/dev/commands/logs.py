@@ -15,7 +15,9 @@ TURN_SECONDS = 0.1
 def main() -> None:
     parser = argparse.ArgumentParser(prog="./dev logs", description=__doc__)
     choices = [*SERVICES, *ENGINES, "stack"]
-    parser.add_argument("service", nargs="?", choices=choices, help=", ".join(choices))
+    parser.add_argument(
+        "service", nargs="?", choices=choices, metavar="service", help=", ".join(choices)
+    )
     parser.add_argument("-f", "--follow", action="store_true", help="until Ctrl-C")
     arguments = parser.parse_args()
     place = Place(VAR)
