@@ -1,5 +1,7 @@
 """expire: what has outlived its time is handed out, to be reported; nothing just vanishes."""
 
+from dataclasses import replace
+
 import pytest
 
 from gatepost.queue import Place, Queue, Reason
@@ -109,15 +111,17 @@ async def test_one_that_was_settled_does_not_expire(
 
 
 async def test_one_that_came_again_has_its_new_time(queue: Queue, clock: TestClock) -> None:
-    # Given a message that was settled and came again, to live longer; another keeps the list alive
-    message = entry(expires_at=clock.now + 5000)
-    await queue.enqueue([message])
+    # Given a message that was settled and came again, to live longer, while another stays
+    message, stays = entry(expires_at=clock.now + 5000), entry(due_at=clock.now + 9_000_000)
+    await queue.enqueue([message, stays])
     await queue.acknowledge(await queue.reserve(1, 30))
-    await queue.enqueue([entry(due_at=clock.now + 3_600_000), entry(id=message.id)])
+    await queue.enqueue([replace(message, expires_at=clock.now + 60_000)])
 
-    # When its first time comes, I expect nothing
+    # When its first time comes, I expect nothing; when its second comes, I expect it
     await clock.advance(10)
     assert await queue.expire(10, 30) == []
+    await clock.advance(50)
+    assert [d.id for d in await queue.expire(10, 30)] == [message.id]
 
 
 async def test_the_line_goes_on_when_its_first_expires(queue: Queue, clock: TestClock) -> None:

@@ -174,6 +174,24 @@ async def test_a_dead_letter_leaves_id_reason_and_time(queue: Queue, clock: Test
     assert await queue.payloads([first.id, second.id]) == [None, None]
 
 
+async def test_the_dead_index_keeps_the_latest(
+    queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given an index that keeps three
+    monkeypatch.setattr("gatepost.queue.partition.REMEMBERED_DEAD", 3)
+    messages = entries(5)
+    await queue.enqueue(messages)
+    held = await queue.reserve(5, 30)
+
+    # When five are given up, one after the other
+    for delivery in held:
+        await queue.dead_letter([(delivery, Reason.REFUSED)])
+
+    # I expect the last three
+    kept = {letter.id for letter in await queue.dead_letters(10)}
+    assert len(kept) == 3
+
+
 async def test_an_extended_lease_is_not_reclaimed(queue: Queue, clock: TestClock) -> None:
     # Given two leases, one of which is extended
     await queue.enqueue(entries(2))

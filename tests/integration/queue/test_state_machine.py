@@ -30,7 +30,7 @@ from tests.integration.queue.conftest import NAME, empty, open_client
 from tests.integration.queue.model import Model
 from tests.integration.queue.testclock import TestClock
 
-_Answer = TypeVar("_Answer")
+_Item = TypeVar("_Item")
 
 # How many examples of 50 steps each; Redis has most of them, the others show that they are alike.
 EXAMPLES = {"redis": 60, "valkey": 15, "cluster": 15}
@@ -81,8 +81,13 @@ class Engine(RuleBasedStateMachine):
         self._run(self.clock.advance(seconds))
         self.model.now = self.clock.now
 
-    def _pick(self, data: st.DataObject, items: Sequence[_Answer]) -> list[_Answer]:
+    def _pick(self, data: st.DataObject, items: Sequence[_Item]) -> list[_Item]:
         return data.draw(st.lists(st.sampled_from(items), min_size=1, max_size=4, unique_by=id))
+
+    def _release(self, deliveries: Sequence[Delivery]) -> None:
+        """What was settled may only be settled late."""
+        self.held = [delivery for delivery in self.held if delivery not in deliveries]
+        self.lost.extend(deliveries)
 
     @rule(
         count=st.integers(1, 5),
@@ -156,8 +161,10 @@ class Engine(RuleBasedStateMachine):
     @rule(data=st.data())
     def acknowledge(self, data: st.DataObject) -> None:
         chosen = self._pick(data, self.held)
+        chosen.extend(chosen[:1])
         expected = [self.model.acknowledge(delivery) for delivery in chosen]
         assert self._run(self.queue.acknowledge(chosen)) == expected
+        self._release(chosen)
 
     @precondition(lambda self: self.held)
     @rule(data=st.data(), delay=st.sampled_from([0.0, 1.5, 30.0]))
@@ -166,6 +173,7 @@ class Engine(RuleBasedStateMachine):
         expected = [self.model.retry_later(delivery, int(delay * 1000)) for delivery in chosen]
         retries = [(delivery, delay) for delivery in chosen]
         assert self._run(self.queue.retry_later(retries)) == expected
+        self._release(chosen)
 
     @precondition(lambda self: self.held)
     @rule(data=st.data(), reason=st.sampled_from(Reason))
@@ -174,6 +182,7 @@ class Engine(RuleBasedStateMachine):
         expected = [self.model.dead_letter(delivery, reason) for delivery in chosen]
         letters = [(delivery, reason) for delivery in chosen]
         assert self._run(self.queue.dead_letter(letters)) == expected
+        self._release(chosen)
 
     @precondition(lambda self: self.held)
     @rule(data=st.data())
@@ -181,6 +190,14 @@ class Engine(RuleBasedStateMachine):
         chosen = self._pick(data, self.held)
         expected = self.model.give_back(chosen)
         assert self._run(self.queue.give_back(chosen)) == expected
+        self._release(chosen)
+
+    @precondition(lambda self: self.held)
+    @rule()
+    def worker_stops(self) -> None:
+        expected = self.model.give_back(self.held)
+        assert self._run(self.queue.give_back(self.held)) == expected
+        self._release(self.held)
 
     @precondition(lambda self: self.held)
     @rule(data=st.data())
@@ -227,10 +244,10 @@ class Engine(RuleBasedStateMachine):
         self.held.extend(deliveries)
         self._pass(0.001)
 
-    @precondition(lambda self: self.ever)
-    @rule(data=st.data())
-    def remove(self, data: st.DataObject) -> None:
-        ids = self._pick(data, self.ever)
+    @precondition(lambda self: self.model.messages)
+    @rule(data=st.data(), gone=st.booleans())
+    def remove(self, data: st.DataObject, gone: bool) -> None:
+        ids = self._pick(data, self.ever if gone else list(self.model.messages))
         expected = self.model.remove(ids)
         assert self._run(self.queue.remove(ids)) == expected
 
