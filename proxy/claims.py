@@ -6,6 +6,9 @@ a repeat waits; when it must have died, the repeat goes on in its place. What de
 ledger's table: Redis may have forgotten.
 """
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -18,6 +21,8 @@ from proxy.commit import Durability
 
 LIFE_SECONDS = 24 * 3600
 UNDER_WAY_SECONDS = 15
+ANSWER_SECONDS = 1.0
+"""A Redis that says nothing for so long can't be asked. What it does later changes no id."""
 
 _FOLDER = Path(__file__).parent / "lua"
 
@@ -48,7 +53,7 @@ class Claims:
         self, client_id: str, key_mac: bytes, fresh_id: UUID, payload_mac: bytes
     ) -> Claim:
         """Ours, perhaps with the id of one who died; or what stands there."""
-        with typed_errors():
+        async with _patience():
             standing, message_id, payload, durability = await self._claim(
                 keys=[_key(client_id, key_mac)],
                 args=[fresh_id.bytes, payload_mac, UNDER_WAY_SECONDS, LIFE_SECONDS],
@@ -66,7 +71,7 @@ class Claims:
         durability: Durability,
     ) -> None:
         """The message under this key is committed; from now on a repeat is answered with it."""
-        with typed_errors():
+        async with _patience():
             await self._settle(
                 keys=[_key(client_id, key_mac)],
                 args=[message_id.bytes, payload_mac, durability.value, LIFE_SECONDS],
@@ -74,8 +79,15 @@ class Claims:
 
     async def drop(self, client_id: str, key_mac: bytes) -> None:
         """Nothing came of it: the next post under this key is the first again."""
-        with typed_errors():
+        async with _patience():
             await self._redis.unlink(_key(client_id, key_mac))
+
+
+@asynccontextmanager
+async def _patience() -> AsyncIterator[None]:
+    with typed_errors():
+        async with asyncio.timeout(ANSWER_SECONDS):
+            yield
 
 
 def _key(client_id: str, key_mac: bytes) -> bytes:

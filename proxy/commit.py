@@ -16,6 +16,8 @@ from gatepost.errors import OutcomeUnknown, Unavailable
 from proxy.stores import LedgerStore, QueueStore, StoreRefused
 
 SECOND_STORE_SECONDS = 0.1
+FIRST_STORE_SECONDS = 2.0
+"""In sequence the ledger is asked first. If it takes longer, it can't be asked (3.5)."""
 
 
 class Durability(StrEnum):
@@ -59,23 +61,23 @@ class Commit:
         """The ledger's answer, or the state that it leaves the message in."""
         if not self._ledger.breaker.allows():
             return State.REFUSED
-        try:
-            return await self._ledger.commit(envelope)
-        except StoreRefused:
-            return State.REFUSED
-        except Exception:
+        answer = self._ledger.commit(envelope)
+        await asyncio.wait({answer}, timeout=FIRST_STORE_SECONDS)
+        if not answer.done():
+            self._ledger.late()
             return State.UNKNOWN
+        return answer.result() if _state(answer) is State.COMMITTED else _state(answer)
 
     async def enqueue(self, envelope: Envelope, *, exposed: bool) -> State:
+        """`exposed`: the ledger hasn't got it. Otherwise this is the second store, and may miss."""
         if not self._queue.breaker.allows():
             return State.REFUSED
-        try:
-            await self._queue.commit(envelope, exposed=exposed)
-        except StoreRefused:
-            return State.REFUSED
-        except Exception:
+        answer = self._queue.commit(envelope, exposed=exposed)
+        await asyncio.wait({answer}, timeout=None if exposed else SECOND_STORE_SECONDS)
+        if not answer.done():
+            self._queue.late()
             return State.UNKNOWN
-        return State.COMMITTED
+        return _state(answer)
 
 
 def verdict(queue: State, ledger: State) -> Durability:

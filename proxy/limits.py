@@ -21,6 +21,10 @@ from proxy.settings import RateLimiting
 AHEAD_SECONDS = 0.05
 """How many seconds' worth of tokens are drawn at once; what may be parked in a process."""
 
+DRAW_SECONDS, AGAIN_SECONDS = 0.25, 1.0
+"""How long a draw may take, and when Redis is asked again that has not answered: a Redis that hangs
+must not hold up what the ledger alone can accept."""
+
 NEVER_SECONDS = 3600
 """When to ask again where the rate is nothing."""
 
@@ -62,6 +66,7 @@ class Limits:
         self._share = 1 / processes
         self._clock = clock
         self._buckets: dict[str, Bucket] = {}
+        self._ask_at = 0.0
 
     async def take(self, client: KnownClient) -> int:
         """Takes one token and says about how many are left; raises RateLimited."""
@@ -95,20 +100,37 @@ class Limits:
 
     async def _refill(self, client_id: str, granted: Grant, bucket: Bucket) -> float:
         """Draws tokens; 0, or the milliseconds until there will be one."""
+        try:
+            answer = await self._ask(client_id, granted)
+        finally:
+            bucket.drawing = None
+        if answer is None:
+            drawn, wait_ms = self._own_share(granted, bucket)
+        else:
+            drawn, bucket.left, wait_ms = answer
+            bucket.at = self._clock()
+        bucket.tokens += drawn
+        return wait_ms
+
+    async def _ask(self, client_id: str, granted: Grant) -> tuple[float, int, float] | None:
+        """What the shared bucket gives: tokens, how many are left there, ms until there is one.
+
+        None while Redis is silent.
+        """
+        if self._clock() < self._ask_at:
+            return None
         wanted = max(1, int(granted.rate * AHEAD_SECONDS))
         key = b"gatepost:rate:" + client_id.encode()
         try:
             with typed_errors():
-                drawn, bucket.left, wait_ms = await self._draw(
-                    keys=[key], args=[granted.rate, granted.burst, wanted]
-                )
-            bucket.at = self._clock()
+                async with asyncio.timeout(DRAW_SECONDS):
+                    drawn, left, wait_ms = await self._draw(
+                        keys=[key], args=[granted.rate, granted.burst, wanted]
+                    )
         except QueueError:
-            drawn, wait_ms = self._own_share(granted, bucket)
-        finally:
-            bucket.drawing = None
-        bucket.tokens += drawn
-        return float(wait_ms)
+            self._ask_at = self._clock() + AGAIN_SECONDS
+            return None
+        return drawn, left, wait_ms
 
     def _own_share(self, granted: Grant, bucket: Bucket) -> tuple[float, float]:
         """Without Redis: what has flowed in since the last time, of our share of the rate."""
