@@ -149,11 +149,11 @@ def offer(envelope: Envelope, attempt: int = 1, *, send: bool = True) -> Deliver
 
 
 def settlement(
-    envelope: Envelope, attempt: int = 1, outcome: Settlement = Settlement.FAILED, **given: Any
+    of: Envelope, attempt: int = 1, outcome: Settlement = Settlement.FAILED, **given: Any
 ) -> SettleItem:
-    now = id_ms(envelope.message_id)
+    now = id_ms(of.message_id)
     whole: dict[str, Any] = {
-        "message_id": envelope.message_id,
+        "message_id": of.message_id,
         "attempt": attempt,
         "outcome": outcome,
         "reason": "refused",

@@ -91,7 +91,7 @@ def test_after_a_long_pause_the_days_between_belong_to_the_first_new_one(fresh: 
 def test_many_callers_at_once_make_each_day_once(fresh: Engine) -> None:
     with ThreadPoolExecutor(8) as pool:
         made = list(pool.map(lambda _: ensure_partitions(fresh, TODAY), range(8)))
-    assert sum(map(len, made)) == DAYS_AHEAD + 2
+    assert 1 <= sum(map(bool, made)) <= len(TABLES), "each table was divided by one of them"
     for table in TABLES:
         assert len(partitions(fresh, table)) == DAYS_AHEAD + 3
 
