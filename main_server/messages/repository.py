@@ -125,7 +125,7 @@ def _advance(
 
 
 def add_attempts(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Of a message with very many, the middle is forgotten."""
+    """Of a message with very many, the middle is forgotten: all of it, as some may be missing."""
     statement = insert(attempts)
     connection.execute(statement.on_duplicate_key_update(attempt=attempts.c.attempt), list(rows))
     for row in rows:
@@ -133,7 +133,8 @@ def add_attempts(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> N
         if middle > ATTEMPTS_KEPT:
             connection.execute(
                 delete(attempts).where(
-                    attempts.c.message_id == row["message_id"], attempts.c.attempt == middle
+                    attempts.c.message_id == row["message_id"],
+                    attempts.c.attempt.between(ATTEMPTS_KEPT + 1, middle),
                 )
             )
 

@@ -1,16 +1,19 @@
 """Settle: how attempts ended that did not deliver. A failure is in the ledger before the queue
 forgets the message (I5); a retry is noted, so that people can see why a message is late."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from uuid import UUID
 
 from sqlalchemy import Connection, Engine
 
 from gatepost.clock import from_ms
 from gatepost.contract import SettleItem, Settlement
 from main_server.database import transact
+from main_server.keys.data_keys import DataKeys
 from main_server.keys.service import Keyring
 from main_server.messages import repository
-from main_server.messages.arrivals import arrive, failed_row, readable
+from main_server.messages.arrivals import Arrival, arrive, failed_row, readable
+from main_server.messages.bisect import bisect
 
 
 def settle(engine: Engine, keyring: Keyring, items: Sequence[SettleItem]) -> None:
@@ -22,21 +25,32 @@ def settle(engine: Engine, keyring: Keyring, items: Sequence[SettleItem]) -> Non
     arrivals = {message_id: a for message_id, a in arrived.items() if a is not None}
     data_keys = keyring.data_keys(engine, readable(arrivals.values()))
 
-    def work(connection: Connection) -> None:
-        ids = [item.message_id.bytes for item in ordered]
-        standings = repository.lock_standings(connection, ids)
-        held = data_keys.hold(connection)
-        for item in ordered:
-            if item.message_id.bytes in standings:
-                _advance(connection, item)
-            elif item.outcome is Settlement.FAILED and item.message_id in arrivals:
-                arrival = arrivals[item.message_id]
-                reason = item.reason if arrival.content is not None else "unreadable"
-                row = failed_row(keyring, held, arrival, reason, item.attempt)
-                repository.insert_ended(connection, [row])
-        repository.add_attempts(connection, [_attempt(item) for item in ordered])
+    def work(part: Sequence[SettleItem]) -> list[None]:
+        transact(engine, lambda c: _settle(c, keyring, data_keys, arrivals, part))
+        return []
 
-    transact(engine, work)
+    # What can't be stored leaves nothing; its batch must be able to end all the same (I5).
+    bisect(work, ordered, lambda _item: None)
+
+
+def _settle(
+    connection: Connection,
+    keyring: Keyring,
+    data_keys: DataKeys,
+    arrivals: Mapping[UUID, Arrival],
+    items: Sequence[SettleItem],
+) -> None:
+    standings = repository.lock_standings(connection, [item.message_id.bytes for item in items])
+    held = data_keys.hold(connection)
+    for item in items:
+        if item.message_id.bytes in standings:
+            _advance(connection, item)
+        elif item.outcome is Settlement.FAILED and item.message_id in arrivals:
+            arrival = arrivals[item.message_id]
+            reason = item.reason if arrival.content is not None else "unreadable"
+            row = failed_row(keyring, held, arrival, reason, item.attempt)
+            repository.insert_ended(connection, [row])
+    repository.add_attempts(connection, [_attempt(item) for item in items])
 
 
 def _advance(connection: Connection, item: SettleItem) -> None:
