@@ -1,16 +1,12 @@
 """One process of the main server: its resources, its loops, its two ports."""
 
-import asyncio
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Engine
 from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 
 from gatepost.clock import Clock
 from gatepost.errors import KeysUnavailable
-from gatepost.logs import Log
 from gatepost.loops import Loops, backoff, pause
 from gatepost.queue import Queues, connect
 from gatepost.service.api import create_api
@@ -30,11 +26,10 @@ from main_server.keys.loop import keys_loop
 from main_server.keys.master import MasterKeys
 from main_server.keys.service import Keyring, open_keyring
 from main_server.messages.endpoints import create_router as create_messages_router
+from main_server.messages.housekeeping import housekeeping_loop, today
 from main_server.messages.partitions import ensure_partitions
 from main_server.reconcile.loop import Reconciler
 from main_server.settings import MainServerSettings
-
-PARTITIONS_SECONDS = 3600.0
 
 
 async def main(settings: MainServerSettings, child: Child) -> None:
@@ -54,7 +49,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
                 }
             )
         )
-        keyring = await _wait_for_keyring(child, ledger, masters, callers)
+        keyring = await _wait_for_keyring(child, ledger, masters, callers, clock)
         if keyring is None:
             return
         context = Context(ledger, keyring, clock, callers)
@@ -69,7 +64,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         loops.start(callers_loop(child.stop, child.log, ledger, clock, callers))
         loops.start(reconciler.loop(child.stop))
         loops.start(redis_loop(child.stop, child.log, redis, watch, clock))
-        loops.start(partitions_loop(child.stop, child.log, ledger))
+        loops.start(housekeeping_loop(child.stop, child.log, ledger, clock))
         loops.start(keys_loop(child.stop, child.log, ledger, keyring, clock))
         loops.start(serve(app, child.listeners[0], tls, child.stop))
         loops.start(serve(pki, child.listeners[1], None, child.stop))
@@ -83,12 +78,12 @@ def create_app(context: Context) -> Any:
 
 
 async def _wait_for_keyring(
-    child: Child, ledger: Ledger, masters: MasterKeys, callers: Callers
+    child: Child, ledger: Ledger, masters: MasterKeys, callers: Callers, clock: Clock
 ) -> Keyring | None:
     """Until the ledger is there and migrated: nothing can be served without it."""
     for wait in backoff(0.2, 5.0):
         try:
-            await ledger.run(_prepare)
+            await ledger.run(ensure_partitions, today(clock))
             return await ledger.run(open_keyring, masters)
         except KeysUnavailable as error:
             callers.problem = error.detail
@@ -101,19 +96,3 @@ async def _wait_for_keyring(
         if child.stop.is_set():
             break
     return None
-
-
-def _prepare(engine: Engine) -> None:
-    ensure_partitions(engine, datetime.now(UTC).date())
-
-
-async def partitions_loop(stop: asyncio.Event, log: Log, ledger: Ledger) -> None:
-    """Keeps two weeks of partitions ahead; what fails today is tried again in an hour."""
-    while not stop.is_set():
-        try:
-            made = await ledger.run(ensure_partitions, datetime.now(UTC).date())
-            if made:
-                log.info("partitions.made", first=made[0], last=made[-1])
-        except SQLAlchemyError as error:
-            log.warning("partitions.failed", reason=type(error).__name__)
-        await pause(stop, PARTITIONS_SECONDS)

@@ -14,47 +14,54 @@ R = TypeVar("R")
 
 
 class Group(Generic[T, R]):
-    """Commits items in groups of at most `limit`, with at most `flights` commits under way."""
+    """Commits items in groups of at most `limit`, one group at a time.
+
+    Groups begin at least `pace_seconds` apart. After a pause the first item goes at once; under
+    load, when answers bring the next requests, those gather instead of going one by one.
+    """
 
     def __init__(
-        self, commit: Callable[[list[T]], Awaitable[list[R]]], *, limit: int = 500, flights: int = 1
+        self,
+        commit: Callable[[list[T]], Awaitable[list[R]]],
+        *,
+        limit: int = 500,
+        pace_seconds: float = 0.0,
     ) -> None:
         self._commit = commit
         self._limit = limit
-        self._idle_flights = flights
+        self._pace = pace_seconds
         self._waiting: list[tuple[T, asyncio.Future[R]]] = []
-        self._flying: set[asyncio.Task[None]] = set()
-        self._takeoffs: dict[int, float] = {}
+        self._flight: asyncio.Task[None] | None = None
+        self._took_off = 0.0
+        self._in_flight = False
 
     def submit(self, item: T) -> "asyncio.Future[R]":
         """The item's result, or the exception of the commit that it was in."""
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, future))
-        if self._idle_flights:
-            self._idle_flights -= 1
-            flight = asyncio.create_task(self._fly())
-            self._flying.add(flight)
-            flight.add_done_callback(self._flying.discard)
+        if self._flight is None:
+            self._flight = asyncio.create_task(self._fly())
         return future
 
     def longest_flight(self) -> float:
-        """How many seconds the oldest commit under way has taken so far."""
-        now = time.monotonic()
-        return now - min(self._takeoffs.values(), default=now)
+        """How many seconds the commit under way has taken so far."""
+        return time.monotonic() - self._took_off if self._in_flight else 0.0
 
     async def _fly(self) -> None:
         """Commits until nothing waits."""
         try:
             while self._waiting:
+                early = self._took_off + self._pace - time.monotonic()
+                if early > 0:
+                    await asyncio.sleep(early)
                 group = self._waiting[: self._limit]
                 del self._waiting[: self._limit]
                 await self._commit_group(group)
         finally:
-            self._idle_flights += 1
+            self._flight = None
 
     async def _commit_group(self, group: list[tuple[T, "asyncio.Future[R]"]]) -> None:
-        flight = id(group)
-        self._takeoffs[flight] = time.monotonic()
+        self._took_off, self._in_flight = time.monotonic(), True
         try:
             results = await self._commit([item for item, _ in group])
         except Exception as error:
@@ -64,7 +71,7 @@ class Group(Generic[T, R]):
                     future.exception()  # whoever asked may have gone: it was looked at here
             return
         finally:
-            del self._takeoffs[flight]
+            self._in_flight = False
         for (_, future), result in zip(group, results, strict=True):
             if not future.done():
                 future.set_result(result)

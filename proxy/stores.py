@@ -28,6 +28,10 @@ from proxy.breaker import Breaker
 from proxy.groups import Group
 
 
+PACE_SECONDS = 0.01
+"""Between groups for the ledger: each costs a call and a transaction, however small it is."""
+
+
 class StoreRefused(Exception):
     """Nothing was kept."""
 
@@ -106,7 +110,9 @@ class LedgerStore:
         self._main_server = main_server
         self._timeout = timeout_seconds
         self.breaker = Breaker("ledger", log)
-        self._registering: Group[Envelope, RegisterResult] = Group(self._register)
+        self._registering: Group[Envelope, RegisterResult] = Group(
+            self._register, pace_seconds=PACE_SECONDS
+        )
 
     def commit(self, envelope: Envelope) -> "asyncio.Future[RegisterResult]":
         return self._registering.submit(envelope)

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 import proxy.groups
+import proxy.stores
 import worker.delivering
 from infra.dev.ports import free_port
 
@@ -27,7 +28,8 @@ def main() -> None:
     file.write_text(yaml.safe_dump(settings))
 
     defaults: Any = proxy.groups.Group.__init__.__kwdefaults__
-    defaults["limit"], defaults["flights"] = 1, 1
+    defaults["limit"] = 1
+    proxy.stores.PACE_SECONDS = 0.0
     worker.delivering.BATCH = 1
     worker.delivering.TURN_SECONDS = 0.0
     sys.argv = [service, "--config", str(file)]

@@ -7,6 +7,7 @@ whose worker dies is lost. It commits to the same Redis (appendfsync always) and
 
 import json
 import multiprocessing
+import signal
 import ssl
 import sys
 import uuid
@@ -119,6 +120,7 @@ def main() -> None:
         targets: list[tuple[Any, tuple[Any, ...]]] = [(serve, (status, folder, sock))] * PROCESSES
     else:
         targets = [(work, (status,))] * PROCESSES
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # ends the children as well
     children = [multiprocessing.Process(target=t, args=a, daemon=True) for t, a in targets]
     for child in children:
         child.start()
