@@ -9,7 +9,10 @@ FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.1, 1.5
 
 
 class Breaker:
-    """Open while the last thing that was tried failed. Each wait ends in one more try."""
+    """Open while the last thing that was tried failed. Each wait ends in one more try.
+
+    One for the main server and one for Redis: that the one answers says nothing of the other.
+    """
 
     def __init__(self, log: Log) -> None:
         self._log = log

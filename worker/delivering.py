@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Sequence
 from uuid import UUID
 
-import msgspec
 from prometheus_client import Counter, Histogram
 
 from gatepost.clock import Clock
@@ -19,7 +18,7 @@ from gatepost.loops import pause
 from gatepost.metrics import LATENCY_SECONDS
 from gatepost.queue import Delivery, Queue, QueueError, Reason, Turns
 from worker.breaker import Breaker
-from worker.main_server import MainServer, Outage
+from worker.main_server import MainServer, Outage, envelope_of
 from worker.policy import Decision, Outcome, decide
 from worker.settings import Pool
 
@@ -28,7 +27,6 @@ LEASE_SECONDS = 30
 WAIT_SECONDS = 1.0
 TURN_SECONDS = 0.02
 """A batch takes at least so long: those that come meanwhile share the next one's round trips."""
-
 
 
 class DeliveryMetrics:
@@ -51,6 +49,7 @@ class Deliverer:
         log: Log,
         main_server: MainServer,
         breaker: Breaker,
+        redis_breaker: Breaker,
         pool: Pool,
         clock: Clock,
         metrics: DeliveryMetrics,
@@ -58,6 +57,7 @@ class Deliverer:
         self._log = log
         self._main_server = main_server
         self._breaker = breaker
+        self._redis_breaker = redis_breaker
         self._pool = pool
         self._clock = clock
         self._metrics = metrics
@@ -67,14 +67,18 @@ class Deliverer:
         loop = asyncio.get_running_loop()
         while not stop.is_set():
             try:
-                if batch := await turns.reserve(BATCH, LEASE_SECONDS):
+                batch = await turns.reserve(BATCH, LEASE_SECONDS)
+                self._redis_breaker.succeeded()
+                if batch:
                     next_turn = loop.time() + TURN_SECONDS
                     await self.deliver_batch(*batch)
                     await pause(stop, next_turn - loop.time())
                 else:
                     await turns.wait(WAIT_SECONDS)
-            except (Outage, QueueError) as error:
+            except Outage as error:
                 await self._breaker.failed(str(error), stop)
+            except QueueError as error:
+                await self._redis_breaker.failed(str(error), stop)
 
     async def deliver_batch(self, queue: Queue, deliveries: Sequence[Delivery]) -> None:
         """One batch to its end; an outage gives all of it back and uses up no attempt."""
@@ -165,5 +169,5 @@ def _item(
         started_at=start,
         ended_at=end,
         due_at=None if failed else end + int(decision.delay * 1000),
-        envelope=msgspec.Raw(delivery.payload) if failed else NO_ENVELOPE,
+        envelope=envelope_of(delivery) if failed else NO_ENVELOPE,
     )

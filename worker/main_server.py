@@ -44,12 +44,20 @@ class MainServer:
 
     async def deliver(self, deliveries: Sequence[Delivery]) -> list[DeliverResult]:
         """One result for each delivery, in order."""
-        results = await self._offer([_offer(d, with_envelope=False) for d in deliveries])
-        wanted = [n for n, one in enumerate(results) if one.result is Result.SEND_ENVELOPE]
+        results = await self._offer([_offer(d, NO_ENVELOPE) for d in deliveries])
+        wanted: dict[int, DeliveryOffer] = {}
+        for n, result in enumerate(results):
+            if result.result is Result.SEND_ENVELOPE:
+                if envelope := envelope_of(deliveries[n]):
+                    wanted[n] = _offer(deliveries[n], envelope)
+                else:
+                    results[n] = _unreadable(result.message_id)
         if wanted:
-            offers = [_offer(deliveries[n], with_envelope=True) for n in wanted]
-            for n, result in zip(wanted, await self._offer(offers), strict=True):
+            answers = await self._offer(list(wanted.values()))
+            for n, result in zip(wanted, answers, strict=True):
                 results[n] = result
+        if any(one.result is Result.SEND_ENVELOPE for one in results):
+            raise Outage("the main server asks for what it was sent")
         return results
 
     async def settle(self, settlements: list[SettleItem]) -> None:
@@ -82,9 +90,25 @@ class MainServer:
             raise Outage("the main server's answer can't be read") from None
 
 
-def _offer(delivery: Delivery, *, with_envelope: bool) -> DeliveryOffer:
+def envelope_of(delivery: Delivery) -> msgspec.Raw:
+    """What lay in the queue, to be put into a call unparsed; nothing if it can't be.
+
+    Something that isn't JSON would spoil the whole call, and with it its batch, again and again.
+    """
+    try:
+        return _as_it_is(delivery.payload)
+    except msgspec.MsgspecError:
+        return NO_ENVELOPE
+
+
+_as_it_is = msgspec.json.Decoder(msgspec.Raw).decode
+
+
+def _unreadable(message_id: UUID) -> DeliverResult:
+    return DeliverResult(message_id=message_id, result=Result.REFUSED, reason="unreadable")
+
+
+def _offer(delivery: Delivery, envelope: msgspec.Raw) -> DeliveryOffer:
     return DeliveryOffer(
-        message_id=UUID(bytes=delivery.id),
-        attempt=delivery.attempts,
-        envelope=msgspec.Raw(delivery.payload) if with_envelope else NO_ENVELOPE,
+        message_id=UUID(bytes=delivery.id), attempt=delivery.attempts, envelope=envelope
     )

@@ -15,7 +15,7 @@ from worker.breaker import Breaker
 from worker.delivering import Deliverer, DeliveryMetrics
 from worker.main_server import MainServer
 from worker.settings import WorkerSettings
-from worker.upkeep import queues_loop, upkeep_loop
+from worker.upkeep import expiry_loop, queues_loop, upkeep_loop
 
 BATCHES_IN_FLIGHT = 1
 
@@ -26,9 +26,16 @@ async def main(settings: WorkerSettings, child: Child) -> None:
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
         queues = Queues(redis, settings.redis.queue_name)
         main_server = MainServer(client, settings.main_server.timeout)
-        watch, breaker, clock = RedisWatch(), Breaker(child.log), Clock()
+        watch, clock = RedisWatch(), Clock()
+        breaker, redis_breaker = Breaker(child.log), Breaker(child.log)
         deliverer = Deliverer(
-            child.log, main_server, breaker, settings.worker, clock, DeliveryMetrics()
+            child.log,
+            main_server,
+            breaker,
+            redis_breaker,
+            settings.worker,
+            clock,
+            DeliveryMetrics(),
         )
         # Each loop has turns of its own: they wait on the signals independently.
         served = [Turns(redis) for _ in range(BATCHES_IN_FLIGHT)]
@@ -37,7 +44,8 @@ async def main(settings: WorkerSettings, child: Child) -> None:
         async with Loops(child.stop) as loops:
             for turns in served:
                 loops.start(deliverer.delivery_loop(child.stop, turns))
-            loops.start(upkeep_loop(child.stop, child.log, served[0], deliverer))
+            loops.start(upkeep_loop(child.stop, child.log, served[0]))
+            loops.start(expiry_loop(child.stop, served[0], deliverer, breaker))
             loops.start(queues_loop(child.stop, main_server, breaker, queues, served))
             loops.start(redis_loop(child.stop, child.log, redis, watch, clock))
             loops.start(

@@ -1,10 +1,13 @@
 """What keeps the queues going, done by every pool without a leader, four times a second.
 
 What is due becomes ready, what lost its lease comes back, and what has outlived its time ends like
-everything else: in the ledger first.
+everything else: in the ledger first. That may take a main server its time, so it has a loop of its
+own: what died with a worker must be available within a second of its lease, whatever else is slow
+(I3).
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from gatepost.logs import Log
@@ -15,23 +18,44 @@ from worker.delivering import BATCH, LEASE_SECONDS, Deliverer
 from worker.main_server import MainServer, Outage
 
 TICK_SECONDS = 0.25
+PIECE = 500
 QUEUES_SECONDS = 2.0
 
 
-async def upkeep_loop(stop: asyncio.Event, log: Log, turns: Turns, deliverer: Deliverer) -> None:
+async def upkeep_loop(stop: asyncio.Event, log: Log, turns: Turns) -> None:
+    async def keep(queue: Queue) -> bool:
+        released, reclaimed = await queue.release_due(PIECE), await queue.reclaim(PIECE)
+        if reclaimed:
+            log.warning("leases.reclaimed", queue=queue.name, count=reclaimed)
+        return max(released, reclaimed) >= PIECE
+
+    await _rounds(stop, turns, keep)
+
+
+async def expiry_loop(
+    stop: asyncio.Event, turns: Turns, deliverer: Deliverer, breaker: Breaker
+) -> None:
+    """Waits while the main server is away: to ask again is for the delivery loops."""
+
+    async def end(queue: Queue) -> bool:
+        expired = [] if breaker.problem else await queue.expire(BATCH, LEASE_SECONDS)
+        if expired:
+            await deliverer.deliver_batch(queue, expired)
+        return len(expired) >= BATCH
+
+    await _rounds(stop, turns, end)
+
+
+async def _rounds(
+    stop: asyncio.Event, turns: Turns, step: Callable[[Queue], Awaitable[bool]]
+) -> None:
+    """A bounded step in each queue, round after round; at once again where one has more."""
     while not stop.is_set():
+        more = False
         for queue in turns.queues:
             with suppress(QueueError, Outage):  # the delivery loops say it
-                await _keep(queue, log, deliverer)
-        await pause(stop, TICK_SECONDS)
-
-
-async def _keep(queue: Queue, log: Log, deliverer: Deliverer) -> None:
-    await queue.release_due()
-    if reclaimed := await queue.reclaim():
-        log.warning("leases.reclaimed", queue=queue.name, count=reclaimed)
-    if expired := await queue.expire(BATCH, LEASE_SECONDS):
-        await deliverer.deliver_batch(queue, expired)
+                more |= await step(queue)
+        await pause(stop, 0 if more else TICK_SECONDS)
 
 
 async def queues_loop(
