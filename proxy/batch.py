@@ -56,13 +56,15 @@ async def _answer(
 ) -> dict[str, Any]:
     """What a single post of this item would have been answered."""
     try:
-        edge.depths.check(edge.senders.domain_of(client))
+        domain = edge.senders.domain_of(client)
+        edge.depths.check(domain)
         await edge.limits.take(client)
         document = item()
         key = _take_key(document)
         submission = admit_document(document, client.identity, edge.rules)
         trace = Trace(context.request_id, context.traceparent)
         accepted, _ = await edge.intake.accept(submission, client, key, trace)
+        edge.depths.accepted(domain)
     except GatepostError as error:
         problem = describe(error)
         return {"index": index, "status": problem.status, "problem": problem.document}

@@ -17,11 +17,16 @@ RETRY_AFTER_SECONDS = 5
 
 
 class Depths:
-    def __init__(self) -> None:
+    def __init__(self, processes: int = 1) -> None:
+        self._processes = processes
         self._waiting: dict[str, int] = {}
 
     def saw(self, domain: str, waiting: int) -> None:
         self._waiting[domain] = waiting
+
+    def accepted(self, domain: KnownDomain) -> None:
+        """Until the next look, what each process accepts counts on top: Redis may stay silent."""
+        self._waiting[domain.name] = self._waiting.get(domain.name, 0) + self._processes
 
     def check(self, domain: KnownDomain) -> None:
         """Raises Backlogged where the domain's queue is full."""

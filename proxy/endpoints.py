@@ -54,7 +54,8 @@ async def accept_message(edge: Edge, scope: Scope, receive: Receive, send: Send)
     """One message: who sends it, whether it may, what it is; then seal, commit, answer."""
     context = context_of(scope)
     client = sender_of(edge, scope)
-    edge.depths.check(edge.senders.domain_of(client))
+    domain = edge.senders.domain_of(client)
+    edge.depths.check(domain)
     left = await edge.limits.take(client)
     check_body_headers(scope, MAX_BODY_BYTES, b"application/json")
     key = idempotency_key(scope)
@@ -63,6 +64,7 @@ async def accept_message(edge: Edge, scope: Scope, receive: Receive, send: Send)
 
     trace = Trace(context.request_id, context.traceparent)
     accepted, replayed = await edge.intake.accept(submission, client, key, trace)
+    edge.depths.accepted(domain)
 
     context.event = "message.accepted"
     context.fields["message_id"] = str(accepted.message_id)

@@ -34,7 +34,12 @@ async def main(settings: ProxySettings, child: Child) -> None:
         main_server = await stack.enter_async_context(main_server_client(settings.main_server, 16))
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
         queues = Queues(redis, settings.redis.queue_name)
-        senders, depths, watch, clock = Senders(), Depths(), RedisWatch(), Clock()
+        senders, depths, watch, clock = (
+            Senders(),
+            Depths(settings.server.workers),
+            RedisWatch(),
+            Clock(),
+        )
         commit = Commit(
             QueueStore(queues, child.log),
             LedgerStore(main_server, settings.main_server.timeout, child.log),

@@ -27,7 +27,6 @@ from gatepost.queue import (
 from proxy.breaker import Breaker
 from proxy.groups import Group
 
-
 PACE_SECONDS = 0.01
 """Between groups for the ledger: each costs a call and a transaction, however small it is."""
 
