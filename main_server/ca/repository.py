@@ -10,7 +10,6 @@ from sqlalchemy.dialects.mysql import insert
 from gatepost.identity import Identity, Role
 from main_server.tables import certificates, clients, domains
 
-DEFAULT_RATE, DEFAULT_BURST = 100, 1000
 DEFAULT_MAX_UNDELIVERED = 1_000_000
 
 
