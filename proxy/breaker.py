@@ -47,6 +47,14 @@ class Breaker:
             self._probe_at = self._clock() + PROBE_SECONDS
             self._log.warning("breaker.opened", store=self._store, reason=reason)
 
+    def answers(self) -> None:
+        """The store answers something else: it isn't away any more, as far as can be told.
+
+        A commit has yet to show it. But without this a proxy that isn't ready, and so is sent
+        nothing, would never get ready again.
+        """
+        self.problem = None
+
     def hit(self) -> None:
         if self.open:
             self._log.info("breaker.closed", store=self._store)

@@ -6,6 +6,7 @@ The file holds no secret that opens anything, and is written whole or not at all
 import asyncio
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -49,10 +50,12 @@ async def bundle_loop(
     cache: BundleCache,
     watch: RedisWatch,
     clock: Clock,
+    answers: Callable[[], None] = lambda: None,
 ) -> None:
     """Asks for the bundle; the main server answers 304 as long as nothing has changed.
 
-    Each answer carries the main server's time, which sets our clock while Redis is silent.
+    Each answer carries the main server's time, which sets our clock while Redis is silent;
+    `answers` is called with each.
     """
     if kept := cache.read():
         senders.learn(kept)
@@ -67,10 +70,12 @@ async def bundle_loop(
                 clock.correct(int(answer.headers[TIME_HEADER]), took_ms)
             if answer.status_code == 200:
                 senders.learn(decode_bundle(answer.content))
-                etag = answer.headers["etag"]
                 cache.write(answer.content)
+                etag = answer.headers["etag"]  # learned and kept: not before that
                 log.info("bundle.learned", etag=etag)
-            elif answer.status_code != 304:
+            if answer.status_code in (200, 304):
+                answers()
+            else:
                 problem = f"the main server answers with status {answer.status_code}"
         except (httpx.HTTPError, msgspec.MsgspecError, OSError) as error:
             problem = type(error).__name__

@@ -53,6 +53,12 @@ class Commit:
         skipped = self.queue_problem and self.ledger_problem
         return "neither the queue nor the ledger answers" if skipped else None
 
+    def queue_answers(self) -> None:
+        self._queue.breaker.answers()
+
+    def ledger_answers(self) -> None:
+        self._ledger.breaker.answers()
+
     async def side_by_side(self, envelope: Envelope) -> Durability:
         """Returns once the message is safe, and says how safe."""
         return await _SideBySide(self._queue, self._ledger, envelope).done

@@ -34,16 +34,12 @@ async def main(settings: ProxySettings, child: Child) -> None:
         main_server = await stack.enter_async_context(main_server_client(settings.main_server, 16))
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
         queues = Queues(redis, settings.redis.queue_name)
-        senders, depths, watch, clock = (
-            Senders(),
-            Depths(settings.server.workers),
-            RedisWatch(),
-            Clock(),
-        )
+        senders, depths, clock = Senders(), Depths(settings.server.workers), Clock()
         commit = Commit(
             QueueStore(queues, child.log),
             LedgerStore(main_server, settings.main_server.timeout, child.log),
         )
+        watch = RedisWatch(answers=commit.queue_answers)
         keyed = KeyedCommit(Claims(redis), commit)
         edge = Edge(
             senders=senders,
@@ -61,7 +57,16 @@ async def main(settings: ProxySettings, child: Child) -> None:
         await look(redis, clock)  # before the first id is made
         async with Loops(child.stop) as loops:
             loops.start(
-                bundle_loop(child.stop, child.log, main_server, senders, cache, watch, clock)
+                bundle_loop(
+                    child.stop,
+                    child.log,
+                    main_server,
+                    senders,
+                    cache,
+                    watch,
+                    clock,
+                    commit.ledger_answers,
+                )
             )
             loops.start(redis_loop(child.stop, child.log, redis, watch, clock))
             loops.start(depths_loop(child.stop, senders, queues, depths))

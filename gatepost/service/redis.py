@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from redis.asyncio import Redis
@@ -19,6 +20,8 @@ class RedisWatch:
     """What is wrong with Redis; None when it answers."""
 
     problem: str | None = "not asked yet"
+    answers: Callable[[], None] = lambda: None
+    """Called each time that Redis has answered."""
 
 
 async def redis_loop(
@@ -29,6 +32,8 @@ async def redis_loop(
         if problem != watch.problem:
             (log.warning if problem else log.info)("redis.changed", problem=problem)
         watch.problem = problem
+        if problem is None:
+            watch.answers()
         if clock.note:
             log.warning("clock.differs", seconds=round(clock.offset_ms / 1000, 1))
         await pause(stop, WATCH_SECONDS)

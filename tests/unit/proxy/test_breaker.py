@@ -64,6 +64,19 @@ def test_a_probe_that_misses_leaves_it_open_and_one_that_hits_closes_it() -> Non
     assert one.log.events() == ["breaker.opened", "breaker.closed"]
 
 
+def test_a_store_that_answers_something_else_is_no_problem_until_a_commit_misses_again() -> None:
+    """Or a proxy that isn't ready, and so is sent nothing, would never get ready again."""
+    one = Watched()
+    one.miss(MISSES_TO_OPEN)
+    one.breaker.answers()
+    assert one.breaker.problem is None
+    assert not one.breaker.allows(), "a commit has yet to show it, one every half second"
+    one.now += PROBE_SECONDS
+    assert one.breaker.allows()
+    one.miss(1)
+    assert one.breaker.problem == "away"
+
+
 def test_slow_is_a_miss_and_busy_is_not() -> None:
     one = Watched()
     for _ in range(10):
