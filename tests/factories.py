@@ -70,11 +70,12 @@ class Pair:
 
 
 class Pki:
-    """A certificate authority of its own, in a folder."""
+    """A certificate authority in a folder, new or there already; what it issues goes `into` one."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, into: Path | None = None) -> None:
         init_authority(folder, utc_now())
         self._folder = folder
+        self._into = into or folder
         self._authority = load_authority(folder)
 
     @property
@@ -90,7 +91,7 @@ class Pki:
     ) -> Pair:
         serial = new_serial()
         issued = self._authority.issue(Order(holder, usage, lifetime, hosts), serial, utc_now())
-        pair = Pair(self._folder / f"{serial:x}.pem", self._folder / f"{serial:x}.key", self.ca)
+        pair = Pair(self._into / f"{serial:x}.pem", self._into / f"{serial:x}.key", self.ca)
         pair.cert.write_bytes(issued.chain_pem)
         pair.key.write_bytes(issued.key_pem)
         return pair
