@@ -30,8 +30,9 @@ def server_context(files: TlsFiles, refused: Callable[[str], None]) -> ssl.SSLCo
 
     Under uvloop a failed handshake reaches no log, so the TLS object itself reports it. And both
     event loops drop what a failed handshake still has to say, so that a client would see nothing
-    but a lost connection and could not know whether its message was taken: "wants to read" is
-    answered first, which sends the alert, and the failure the next time.
+    but a lost connection and could not know whether its message was taken: of a certificate, "wants
+    to read" is answered first, which sends the alert, and the failure the next time. Who doesn't
+    speak TLS at all is hung up on at once.
     """
 
     class Reporting(ssl.SSLObject):
@@ -48,6 +49,8 @@ def server_context(files: TlsFiles, refused: Callable[[str], None]) -> ssl.SSLCo
                 verify = getattr(error, "verify_message", None)
                 reason = (error.reason or "handshake failed").lower().replace("_", " ")
                 refused(verify or reason)
+                if "certificate" not in reason:
+                    raise
                 self.failure = error
                 raise ssl.SSLWantReadError from None
 
