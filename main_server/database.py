@@ -34,6 +34,7 @@ def create_ledger_engine(settings: Database) -> Engine:
         isolation_level="READ COMMITTED",
         pool_size=settings.pool_size,
         max_overflow=0,
+        pool_reset_on_return=None,  # every transaction here ends by itself: no ROLLBACK after each
         connect_args={"connect_timeout": 3, "read_timeout": 15, "write_timeout": 15},
         hide_parameters=True,  # an error must not show what was to be stored
     ).execution_options(schema_translate_map={KEYS: settings.keys_schema})

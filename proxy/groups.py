@@ -16,8 +16,9 @@ R = TypeVar("R")
 class Group(Generic[T, R]):
     """Commits items in groups of at most `limit`, one group at a time.
 
-    Groups begin at least `pace_seconds` apart. After a pause the first item goes at once; under
-    load, when answers bring the next requests, those gather instead of going one by one.
+    Groups begin at least `pace_seconds` apart, unless as many wait as went last time. After a pause
+    the first item goes at once; under load, when answers bring the next requests, those gather
+    instead of going one by one, and nobody waits for more than have come before.
     """
 
     def __init__(
@@ -34,6 +35,8 @@ class Group(Generic[T, R]):
         self._flight: asyncio.Task[None] | None = None
         self._took_off = 0.0
         self._in_flight = False
+        self._expected = 1
+        self._gathered: asyncio.Future[None] | None = None
 
     def submit(self, item: T) -> "asyncio.Future[R]":
         """The item's result, or the exception of the commit that it was in."""
@@ -41,6 +44,8 @@ class Group(Generic[T, R]):
         self._waiting.append((item, future))
         if self._flight is None:
             self._flight = asyncio.create_task(self._fly())
+        elif self._gathered and len(self._waiting) >= self._expected:
+            self._end_gathering()
         return future
 
     def longest_flight(self) -> float:
@@ -51,14 +56,30 @@ class Group(Generic[T, R]):
         """Commits until nothing waits."""
         try:
             while self._waiting:
-                early = self._took_off + self._pace - time.monotonic()
-                if early > 0:
-                    await asyncio.sleep(early)
+                await self._gather()
                 group = self._waiting[: self._limit]
                 del self._waiting[: self._limit]
+                self._expected = len(group)
                 await self._commit_group(group)
         finally:
             self._flight = None
+
+    async def _gather(self) -> None:
+        early = self._took_off + self._pace - time.monotonic()
+        if early <= 0 or len(self._waiting) >= self._expected:
+            return
+        loop = asyncio.get_running_loop()
+        self._gathered = loop.create_future()
+        timer = loop.call_later(early, self._end_gathering)
+        try:
+            await self._gathered
+        finally:
+            timer.cancel()
+            self._gathered = None
+
+    def _end_gathering(self) -> None:
+        if self._gathered and not self._gathered.done():
+            self._gathered.set_result(None)
 
     async def _commit_group(self, group: list[tuple[T, "asyncio.Future[R]"]]) -> None:
         self._took_off, self._in_flight = time.monotonic(), True

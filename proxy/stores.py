@@ -27,8 +27,8 @@ from gatepost.queue import (
 from proxy.breaker import Breaker
 from proxy.groups import Group
 
-PACE_SECONDS = 0.01
-"""Between groups for the ledger: each costs a call and a transaction, however small it is."""
+PACE_SECONDS = 0.02
+"""Between groups: each costs a call and a flush to disk, however small it is."""
 
 
 class StoreRefused(Exception):
@@ -83,7 +83,7 @@ class _Lane:
     def __init__(self, queue: Queue, breaker: Breaker) -> None:
         self._queue = queue
         self._breaker = breaker
-        self.enqueueing: Group[Waiting, None] = Group(self._enqueue)
+        self.enqueueing: Group[Waiting, None] = Group(self._enqueue, pace_seconds=PACE_SECONDS)
         self.exposing: Group[bytes, None] = Group(self._expose)
 
     async def _enqueue(self, group: list[Waiting]) -> list[None]:
