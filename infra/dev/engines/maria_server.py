@@ -76,6 +76,8 @@ class MariaServer(Server):
     def _command(self, data: str, *options: str) -> list[str]:
         folders = [f"--basedir={self._base}", f"--datadir={self.folder / data}", "--socket="]
         folders.append(f"--lc-messages-dir={self._share}")
+        # Its own: one that starts deletes the temporary tables of all that share the folder.
+        folders.append(f"--tmpdir={self.folder}")
         if os.geteuid() == 0 and self._owner is None:
             folders.append("--user=root")
         return [str(self._engine.program), f"--defaults-file={CONFIGURATION}", *folders, *options]
