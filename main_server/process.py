@@ -65,7 +65,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         loops.start(reconciler.loop(child.stop))
         loops.start(redis_loop(child.stop, child.log, redis, watch, clock))
         loops.start(housekeeping_loop(child.stop, child.log, ledger, clock))
-        loops.start(keys_loop(child.stop, child.log, ledger, keyring, clock))
+        loops.start(keys_loop(child.stop, child.log, ledger, keyring, clock, settings.keys))
         loops.start(serve(app, child.listeners[0], tls, child.stop))
         loops.start(serve(pki, child.listeners[1], None, child.stop))
 

@@ -47,9 +47,12 @@ class Database(Block):
 
 
 class Keys(Block):
-    """The master key: 32 bytes in a file that only we may read."""
+    """The master key: 32 bytes in a file that only we may read. And where keys are backed up."""
 
     master_key_file: Path
+    backup_file: Path | None = None
+    """Written anew whenever a key is destroyed. Sealed under the master key, or a passphrase."""
+    backup_passphrase_file: Path | None = None
 
 
 class Authority(Block):
@@ -63,6 +66,14 @@ class DatabaseOnly(ServiceSettings):
 
     model_config = ConfigDict(extra="ignore")
     database: Database = Database()
+
+
+class KeysOnly(ServiceSettings):
+    """The part of the main server's settings that changing keys needs."""
+
+    model_config = ConfigDict(extra="ignore")
+    database: Database = Database()
+    keys: Keys
 
 
 class MainServerSettings(ServiceSettings):

@@ -59,6 +59,8 @@ class HeldKeys:
 
     def seal(self, envelope: Envelope, content: bytes) -> tuple[int, bytes]:
         """The id of the key, and the content as a row keeps it."""
+        if not self.covers(envelope):
+            raise KeysUnavailable("The day of a message was erased before it has ended.")
         key_id, key = self._keys[_pair_of(envelope)]
         message_id, client_id, domain = envelope.message_id, envelope.client_id, envelope.domain
         return key_id, seal_row(key, key_id, message_id, client_id, domain, content)
@@ -73,10 +75,19 @@ class DataKeys:
 
     def hold(self, connection: Connection) -> HeldKeys:
         """For the rows that are written in this transaction."""
-        if not self._pairs:
-            return HeldKeys({})
-        keys = repository.hold_data_keys(connection, self._pairs)
-        return HeldKeys({key.pair: (key.key_id, unwrap(self._masters, key)) for key in keys})
+        keys = self._hold(connection, self._pairs)
+        missing = self._pairs - set(keys)
+        if missing:
+            # A read that had to wait while a key was replaced has passed by the new one.
+            keys |= self._hold(connection, missing)
+            missing -= set(keys)
+        if missing and missing != erased_days(connection, missing):
+            raise KeysUnavailable("A data key is being replaced just now.")
+        return HeldKeys(keys)
+
+    def _hold(self, connection: Connection, pairs: set[Pair]) -> dict[Pair, tuple[int, bytes]]:
+        keys = repository.hold_data_keys(connection, pairs) if pairs else []
+        return {key.pair: (key.key_id, unwrap(self._masters, key)) for key in keys}
 
 
 class DataKeyring:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gatepost.errors import ConfigurationError
 from main_server.keys.master import KEY_BYTES, MasterKey
+from main_server.keys.whole_file import replace_file
 
 _FEWEST_DIFFERENT_BYTES = 16
 """Of 32 random bytes, fewer differ from one another once in 10^13 times."""
@@ -57,29 +58,10 @@ def key_file_faults(file: Path) -> list[str]:
 
 
 def write_keys(file: Path, keys: Sequence[bytes]) -> None:
-    """Puts the keys in the file's place: whole, on disk, with the owner and mode of the old one."""
-    before = file.stat()
-    draft = file.with_name(f".{file.name}.{os.getpid()}")
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400)
-    with os.fdopen(descriptor, "wb") as stream:
-        if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
-            os.fchown(descriptor, before.st_uid, before.st_gid)
-        os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
-        stream.write(b"".join(keys))
-        stream.flush()
-        os.fsync(descriptor)
-    draft.replace(file)
-    sync_folder(file.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Until this returns, a power cut may bring back what a rename has replaced."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    if _is_credential(file):
+        words = f"{file} is a systemd credential: give this command the file that it is made from"
+        raise ConfigurationError(words)
+    replace_file(file, b"".join(keys))
 
 
 def _too_wide(file: Path) -> int:

@@ -17,8 +17,10 @@ from gatepost.logs import Log
 from gatepost.loops import pause
 from main_server.database import Ledger, transact
 from main_server.keys import repository, service_keys
+from main_server.keys.backup.content import renew_backup
 from main_server.keys.lifetimes import is_due
 from main_server.keys.service import Keyring
+from main_server.settings import Keys
 
 TURN_SECONDS = 2.0
 CLOCKS_DIFFER_MS = 300_000
@@ -27,14 +29,23 @@ Events = list[tuple[str, dict[str, Any]]]
 
 
 async def keys_loop(
-    stop: asyncio.Event, log: Log, ledger: Ledger, keyring: Keyring, clock: Clock
+    stop: asyncio.Event,
+    log: Log,
+    ledger: Ledger,
+    keyring: Keyring,
+    clock: Clock,
+    settings: Keys,
 ) -> None:
-    missed = None
+    missed, backup_is_old = None, False
     while not stop.is_set():
         problem = None
         try:
             for event, fields in await ledger.run(take_turn, keyring, clock.now_ms()):
                 log.info(event, **fields)
+                backup_is_old = True
+            if backup_is_old:
+                await ledger.run(renew_backup, keyring.masters, settings)
+                backup_is_old = False
         except (ClocksDiffer, ConfigurationError, KeysUnavailable) as error:
             problem = error.detail
         except SQLAlchemyError as error:

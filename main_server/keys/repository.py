@@ -14,6 +14,7 @@ from datetime import date, datetime
 from sqlalchemy import Connection, delete, func, select, update
 from sqlalchemy.dialects.mysql import insert
 
+from gatepost.errors import KeysUnavailable
 from main_server.tables import current_master, data_keys, service_keys
 
 Pair = tuple[str, date]
@@ -73,7 +74,14 @@ def own_master(connection: Connection) -> bytes:
 
 def _lock_master(connection: Connection, *, read: bool) -> bytes:
     query = select(current_master.c.kid).where(current_master.c.one == 1)
-    kid: bytes = connection.execute(query.with_for_update(read=read)).scalar_one()
+    kid: bytes | None = connection.execute(query.with_for_update(read=read)).scalar()
+    if kid is None:
+        raise KeysUnavailable("This ledger has no keys yet: the main server makes them.")
+    return kid
+
+
+def find_master(connection: Connection) -> bytes | None:
+    kid: bytes | None = connection.execute(select(current_master.c.kid)).scalar()
     return kid
 
 

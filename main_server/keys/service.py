@@ -26,7 +26,7 @@ from main_server.database import transact
 from main_server.keys import repository, service_keys
 from main_server.keys.data_keys import DataKeyring, DataKeys
 from main_server.keys.lifetimes import use_until
-from main_server.keys.master import MasterKeys, service_purpose
+from main_server.keys.master import MasterKeys
 from main_server.keys.repository import ServiceKey
 from main_server.keys.rows.form import open_row
 
@@ -155,8 +155,7 @@ def _unwrap_all(masters: MasterKeys, stored: Sequence[ServiceKey]) -> _Known:
     secrets: dict[bytes, bytes] = {}
     for key in stored:
         try:
-            master = masters.get(key.master_kid)
-            secrets[key.kid] = master.unwrap(key.wrapped, service_purpose(key.purpose, key.kid))
+            secrets[key.kid] = service_keys.unwrap_service_key(masters, key)
         except KeysUnavailable:
             if key.retired_at is None:
                 raise  # without a current key nothing can go on

@@ -96,6 +96,11 @@ def new_service_key(master: MasterKey, purpose: str, now: datetime) -> ServiceKe
     return ServiceKey(kid, purpose, master.kid, wrapped, public, now)
 
 
+def unwrap_service_key(masters: MasterKeys, key: ServiceKey) -> bytes:
+    master = masters.get(key.master_kid)
+    return master.unwrap(key.wrapped, service_purpose(key.purpose, key.kid))
+
+
 def _replace(connection: Connection, masters: MasterKeys, purpose: str) -> ServiceKey:
     master = masters.get(repository.own_master(connection))
     now = repository.read_time(connection)

@@ -6,6 +6,7 @@ touching another.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +16,9 @@ from gatepost.clock import from_ms
 from gatepost.content import decode_content
 from gatepost.envelope import Envelope, decode
 from gatepost.errors import CannotOpen
+from gatepost.ids import id_ms
 from main_server.keys.data_keys import HeldKeys
+from main_server.keys.lifetimes import MAX_LIFETIME
 from main_server.keys.service import Keyring
 
 DEFAULT_PRIORITY = 5
@@ -29,7 +32,13 @@ class Arrival:
     content: bytes | None
 
     def expired(self, now: int) -> bool:
-        return self.envelope.expires_at <= now
+        return ends_at(self.envelope) <= now
+
+
+def ends_at(envelope: Envelope) -> int:
+    """When it expires. Not later than any message may: by then its key may be destroyed."""
+    longest = id_ms(envelope.message_id) + MAX_LIFETIME // timedelta(milliseconds=1)
+    return min(envelope.expires_at, longest)
 
 
 def arrive(keyring: Keyring, data: msgspec.Raw) -> Arrival | None:
@@ -122,7 +131,7 @@ def _row(envelope: Envelope) -> dict[str, Any]:
         "created_at": queued_at,
         "queued_at": queued_at,
         "due_at": queued_at,
-        "expires_at": from_ms(envelope.expires_at),
+        "expires_at": from_ms(ends_at(envelope)),
         "client_timestamp": None if stamp is None else from_ms(stamp),
         "queue": envelope.queue,
         "priority": DEFAULT_PRIORITY,

@@ -72,6 +72,13 @@ def find_erased_day(connection: Connection, pair: Pair) -> DestroyedKey | None:
     return DestroyedKey(*row) if row else None
 
 
-def mark_finished(connection: Connection, key: DestroyedKey, now: datetime) -> None:
-    statement = update(table).where(table.c.kind == key.kind, table.c.kid == key.kid)
+def mark_finished(connection: Connection, pair: Pair, now: datetime) -> None:
+    """All rows of this day are erased."""
+    client_id, day = pair
+    statement = update(table).where(
+        table.c.client_id == client_id,
+        table.c.day == day,
+        table.c.cause == "erased",
+        table.c.finished_at.is_(None),
+    )
     connection.execute(statement.values(finished_at=now))

@@ -1,0 +1,26 @@
+"""One command at a time changes keys at length. Each step of one is whole; this is for people."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Engine, text
+
+from gatepost.errors import GatepostError
+
+_LOCK = "gatepost.keys"
+
+
+class Busy(GatepostError):
+    """Another command is changing keys just now. Wait until it has ended."""
+
+
+@contextmanager
+def alone(engine: Engine) -> Iterator[None]:
+    """The lock belongs to a connection of its own, which ends with it."""
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        if not connection.scalar(text("SELECT GET_LOCK(:name, 0)"), {"name": _LOCK}):
+            raise Busy()
+        try:
+            yield
+        finally:
+            connection.invalidate()

@@ -1,0 +1,38 @@
+"""Files that are replaced whole: a reader, or a power cut, meets the old one or the new one."""
+
+import os
+import stat
+from pathlib import Path
+
+from gatepost.errors import ConfigurationError
+
+_MODE = 0o600
+
+
+def replace_file(file: Path, data: bytes) -> None:
+    """On disk when this returns. A file that was there keeps its owner and its mode."""
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        before = file.stat() if file.exists() else None
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400)
+        with os.fdopen(descriptor, "wb") as stream:
+            if before and (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
+                os.fchown(descriptor, before.st_uid, before.st_gid)
+            os.fchmod(descriptor, stat.S_IMODE(before.st_mode) if before else _MODE)
+            stream.write(data)
+            stream.flush()
+            os.fsync(descriptor)
+        draft.replace(file)
+        _sync(file.parent)
+    except OSError as error:
+        raise ConfigurationError(f"{file} can't be written: {error.strerror}") from None
+
+
+def _sync(folder: Path) -> None:
+    """Before this, a power cut may bring back what a rename has replaced."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

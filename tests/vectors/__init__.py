@@ -1,0 +1,1 @@
+"""Test vectors for both sealed forms: what opens, and what must not."""
