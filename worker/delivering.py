@@ -25,7 +25,7 @@ from worker.settings import Pool
 BATCH = 200
 LEASE_SECONDS = 30
 WAIT_SECONDS = 1.0
-TURN_SECONDS = 0.02
+TURN_SECONDS = 0.05
 """A batch takes at least so long: those that come meanwhile share the next one's round trips."""
 
 
