@@ -1,6 +1,7 @@
 """A log that a test can ask what it was told."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -35,3 +36,11 @@ async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
             if condition():
                 return
             await asyncio.sleep(0.002)
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 10.0) -> None:
+    """The same where nothing is asynchronous."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not get so"
+        time.sleep(0.005)

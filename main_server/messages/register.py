@@ -31,6 +31,8 @@ from main_server.messages.repository import Claim
 
 Claims = dict[tuple[str, bytes], Claim]
 
+UNSTORABLE = "unstorable"
+
 
 def register(
     engine: Engine,
@@ -58,7 +60,7 @@ def register(
         )
 
     def refuse(arrival: Arrival) -> tuple[UUID, RegisterResult]:
-        refused = RegisterResult(result=Registered.REFUSED, reason="unstorable")
+        refused = RegisterResult(result=Registered.REFUSED, reason=UNSTORABLE)
         return arrival.envelope.message_id, refused
 
     results = dict(bisect(work, in_order(arrivals), refuse)) if arrivals else {}

@@ -51,17 +51,18 @@ class Reconciler:
         self._to_ledger = ToLedger(ledger, keyring, clock)
         self._metrics = ReconcileMetrics()
         self._epochs: dict[str, list[bytes]] = {}
+        self._sweeping = False
         self._silent = False
 
     async def loop(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
+            in_haste = False
             try:
-                if await self._leads():
-                    await self._turn(stop)
+                in_haste = await self._leads() and await self._turn()
                 self._heard()
             except (SQLAlchemyError, QueueError, KeysUnavailable) as error:
                 self._missed(error)
-            await pause(stop, TICK_SECONDS)
+            await pause(stop, 0 if in_haste else TICK_SECONDS)
         await self._ledger.run(self._leadership.release)
 
     async def _leads(self) -> bool:
@@ -71,26 +72,26 @@ class Reconciler:
             self._epochs.clear()
         return leads
 
-    async def _turn(self, stop: asyncio.Event) -> None:
+    async def _turn(self) -> bool:
+        """A step in both directions; says whether the next is to follow at once.
+
+        However long a sweep takes, what only Redis has does not wait for its end.
+        """
         names = await self._ledger.run(list_queues)
-        wiped = False
         for name in {self._queues.full_name(one) for one in names}:
             queue = self._queues.named(name)
             epochs = await queue.epochs()
-            wiped |= self._epochs.get(name) != epochs
+            if self._epochs.get(name) != epochs:
+                self._to_queue.start_over()
+                self._sweeping = True
             registered = await self._to_ledger.drain(queue)
             self._metrics.registered.inc(registered)
             if registered:
                 self._log.info("reconciler.registered", queue=name, count=registered)
             self._epochs[name] = epochs
-        await (self._sweep(stop) if wiped else self._step())
-
-    async def _sweep(self, stop: asyncio.Event) -> None:
-        """Over all rows at once, as fast as it goes."""
-        self._to_queue.start_over()
-        at_end = False
-        while not (at_end or stop.is_set()):
-            at_end = await self._step()
+        at_end = await self._step()
+        self._sweeping = self._sweeping and not at_end
+        return self._sweeping
 
     async def _step(self) -> bool:
         enqueued, at_end = await self._to_queue.step()

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 import msgspec
 
 from gatepost.clock import Clock
+from gatepost.contract import RegisterResult
 from gatepost.queue import Exposed, Queue
 from main_server.database import Ledger
 from main_server.keys.service import Keyring
-from main_server.messages.register import register
+from main_server.messages.register import UNSTORABLE, register
 
 BATCH = 500
 
@@ -27,11 +28,20 @@ class ToLedger:
         """Registers all that is exposed in a queue; returns how many."""
         registered = 0
         while exposed := await queue.exposed(BATCH):
-            await self._register(exposed)
-            await queue.registered([one.id for one in exposed])
-            registered += len(exposed)
+            results = await self._register(exposed)
+            known = [
+                one.id
+                for one, result in zip(exposed, results, strict=True)
+                if result.reason != UNSTORABLE
+            ]
+            await queue.registered(known)
+            registered += len(known)
+            if len(known) < len(exposed):
+                break  # of these the ledger has nothing yet: they are tried again, not at once
         return registered
 
-    async def _register(self, exposed: Sequence[Exposed]) -> None:
+    async def _register(self, exposed: Sequence[Exposed]) -> list[RegisterResult]:
         envelopes = [msgspec.Raw(one.payload) for one in exposed]
-        await self._ledger.run(register, self._keyring, self._clock, envelopes, accepted=True)
+        return await self._ledger.run(
+            register, self._keyring, self._clock, envelopes, accepted=True
+        )

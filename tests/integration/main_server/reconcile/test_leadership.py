@@ -1,0 +1,75 @@
+"""One main server leads, as long as the connection lives that holds the lock."""
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Engine, text
+
+from infra.dev.engines import MariaServer
+from main_server.reconcile.leadership import Leadership
+from tests.heard import wait_until
+from tests.integration.main_server.conftest import engine_of
+from tests.wire import Wire
+
+
+@pytest.fixture
+def other(database_url: str) -> Iterator[Engine]:
+    """Another main server's engine."""
+    engine = engine_of(database_url)
+    yield engine
+    engine.dispose()
+
+
+def holder(engine: Engine) -> int | None:
+    with engine.connect() as connection:
+        found = connection.scalar(text("SELECT IS_USED_LOCK('gatepost.reconciler')"))
+    return None if found is None else int(found)
+
+
+def test_one_leads_until_it_lets_go(engine: Engine, other: Engine) -> None:
+    first, second = Leadership(), Leadership()
+    wait_until(lambda: first.held(engine))
+    assert not second.held(other)
+    assert first.held(engine)
+    first.release(engine)
+    wait_until(lambda: second.held(other))
+    assert not first.held(engine)
+    second.release(other)
+    wait_until(lambda: holder(engine) is None)
+
+
+def test_who_has_died_is_followed(engine: Engine, other: Engine) -> None:
+    first, second = Leadership(), Leadership()
+    wait_until(lambda: first.held(engine))
+    number = holder(engine)
+    with other.connect() as connection:
+        connection.execute(text(f"KILL {number}"))
+    wait_until(lambda: second.held(other))
+    assert not first.held(engine)
+    second.release(other)
+    wait_until(lambda: first.held(engine))
+    first.release(engine)
+
+
+def test_who_was_cut_off_knows_that_it_does_not_lead(
+    engine: Engine, database_url: str, maria_server: MariaServer
+) -> None:
+    first, second = Leadership(), Leadership()
+    with Wire(maria_server.port) as wire:
+        far = engine_of(database_url.replace(f":{maria_server.port}/", f":{wire.port}/"))
+        wait_until(lambda: first.held(far))
+        wire.cut()
+        wait_until(lambda: second.held(engine))
+        assert not first.held(far)
+        second.release(engine)
+        wait_until(lambda: first.held(far))
+        first.release(far)
+        far.dispose()
+
+
+def test_a_connection_that_let_go_goes_not_back_to_the_pool_with_the_lock(engine: Engine) -> None:
+    first = Leadership()
+    wait_until(lambda: first.held(engine))
+    first.release(engine)
+    first.release(engine)
+    wait_until(lambda: holder(engine) is None)
