@@ -26,6 +26,8 @@ HEADER_BYTES = 16 * 1024
 FIRST_REQUEST_SECONDS = 20
 KEEP_ALIVE_SECONDS = 75
 DRAIN_SECONDS = 20
+GOODBYE_SECONDS = 2.0
+"""TLS says goodbye in two steps: who doesn't take the second is not waited for longer than this."""
 
 
 class OneWrite:
@@ -99,6 +101,30 @@ class BoundedHttp(HttpToolsProtocol):
         else:
             self.send_400_response(why)
 
+    def shutdown(self) -> None:
+        super().shutdown()
+        self._hang_up_if_closing()
+
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        self._hang_up_if_closing()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._hang_up_if_closing()
+
+    def _hang_up_if_closing(self) -> None:
+        """A client's pool doesn't look at a connection that it isn't using.
+
+        It would hold a service that stops up until its requests' time is over.
+        """
+        if self.transport.is_closing():
+            self.loop.call_later(GOODBYE_SECONDS, self._hang_up)
+
+    def _hang_up(self) -> None:
+        if self in self.connections:
+            self.transport.abort()
+
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.header_bytes = 0
@@ -138,6 +164,7 @@ class BoundedHttp(HttpToolsProtocol):
             % (MEDIA_TYPE, len(body), request_id.encode(), body)
         )
         self.transport.close()
+        self._hang_up_if_closing()
 
 
 class MutualTls(BoundedHttp):
