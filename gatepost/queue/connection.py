@@ -8,6 +8,7 @@ is a typed error, and the caller, who knows what it asked, decides.
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.maint_notifications import MaintNotificationsConfig
 
 CONNECT_TIMEOUT = 2.0
 REPLY_TIMEOUT = 7.0
@@ -22,4 +23,6 @@ def connect(url: str, max_connections: int = 64) -> Redis:
         socket_connect_timeout=CONNECT_TIMEOUT,
         socket_timeout=REPLY_TIMEOUT,
         retry=Retry(NoBackoff(), retries=0),
+        # With these on, redis-py doesn't look whether a connection of its pool has been closed.
+        maint_notifications_config=MaintNotificationsConfig(enabled=False),
     )

@@ -13,6 +13,8 @@ from gatepost.logs import Log
 from gatepost.loops import pause
 
 WATCH_SECONDS = 1.0
+ANSWER_SECONDS = 2.0
+"""A Redis that hangs must hold up neither the watch nor the start of a process."""
 
 
 @dataclass(slots=True)
@@ -43,8 +45,9 @@ async def look(redis: Redis, clock: Clock) -> str | None:
     """Reads Redis's time and corrects the clock by it; says what is wrong if it doesn't answer."""
     started = time.perf_counter()
     try:
-        seconds, micros = await redis.time()
-    except RedisError as error:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            seconds, micros = await redis.time()
+    except (RedisError, TimeoutError) as error:
         return f"Redis does not answer: {type(error).__name__}"
     took = (time.perf_counter() - started) * 1000
     clock.correct(int(seconds) * 1000 + int(micros) // 1000, took)
