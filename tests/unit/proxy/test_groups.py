@@ -14,10 +14,13 @@ class Disk:
     def __init__(self, limit: int = 500, pace: float = 0.0) -> None:
         self.group = Group(self._commit, limit=limit, pace_seconds=pace)
         self.commits: list[list[int]] = []
+        self.second = asyncio.Event()
         self._running: list[asyncio.Future[None]] = []
 
     async def _commit(self, items: list[int]) -> list[int]:
         self.commits.append(items)
+        if len(self.commits) == 2:
+            self.second.set()
         self._running.append(asyncio.get_running_loop().create_future())
         await self._running[-1]
         return [item * 10 for item in items]
@@ -124,8 +127,7 @@ async def test_nobody_waits_for_others_longer_than_the_pace() -> None:
     await disk.finish(0)
     alone = disk.group.submit(2)
     async with asyncio.timeout(5):
-        while len(disk.commits) == 1:
-            await asyncio.sleep(0.001)
+        await disk.second.wait()
     await disk.finish(1)
     assert alone.result() == 20
 
