@@ -16,6 +16,7 @@ from typing import Any
 import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
 
 from gatepost.errors import Malformed
 from gatepost.identity import Certificate
@@ -59,6 +60,14 @@ class OneWrite:
             self._transport.write(b"".join(parts))
 
 
+class _State(ServerState):
+    """What the connections of a server share: also, whether it is time to stop."""
+
+    def __init__(self, stop: asyncio.Event) -> None:
+        super().__init__()
+        self.stop = stop
+
+
 class BoundedHttp(HttpToolsProtocol):
     """HTTP/1.1 with a limit on headers and on the time that they take.
 
@@ -69,6 +78,8 @@ class BoundedHttp(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.transport = OneWrite(transport, self.loop)  # type: ignore[assignment]
+        if self._stopping():  # this handshake was under way when the others were told
+            self.loop.call_later(GOODBYE_SECONDS, self.shutdown)
         self.header_bytes = self.unread = 0
         self.timeout_keep_alive_task = self.loop.call_later(
             FIRST_REQUEST_SECONDS, self.timeout_keep_alive_handler
@@ -100,6 +111,10 @@ class BoundedHttp(HttpToolsProtocol):
             self.flow.pause_reading()
         else:
             self.send_400_response(why)
+
+    def _stopping(self) -> bool:
+        assert isinstance(self.server_state, _State)
+        return self.server_state.stop.is_set()
 
     def shutdown(self) -> None:
         super().shutdown()
@@ -141,6 +156,8 @@ class BoundedHttp(HttpToolsProtocol):
         self.unread = 0
         self._unset_keepalive_if_required()
         super().on_headers_complete()
+        if self._stopping():
+            self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
         self.unread = 0
@@ -207,6 +224,7 @@ async def serve(
         ssl_context_factory=(lambda _config, _default: tls) if tls else None,
     )
     server = _Server(config)
+    server.server_state = _State(stop)
     async with asyncio.TaskGroup() as group:
         serving = group.create_task(server.serve(sockets=[sock]))
         waiting = group.create_task(stop.wait())

@@ -300,6 +300,21 @@ async def test_stopping_finishes_what_has_begun_and_takes_nothing_new(own_port: 
             assert await peer.ended() == b""
 
 
+async def test_who_comes_just_as_it_stops_is_answered_once_and_not_kept(own_port: Port) -> None:
+    """A handshake that was under way when the others were told: it must not go on for ever."""
+    port = own_port
+    async with port.connection() as early, port.connection() as silent:
+        early.send(b"GET / HTTP/1.1\r\n")
+        silent.send(b"")
+        await asyncio.sleep(0.05)  # both have been accepted
+        port.stop.set()
+        early.send(b"Host: h\r\n\r\n")
+        answer = await early.answer()
+        assert (answer.status, answer.headers["connection"]) == (200, "close")
+        assert await early.ended() == b""
+        assert await silent.ended() == b""
+
+
 async def refused(port: Port) -> None:
     """Waits until the port takes no connections any more."""
     async with asyncio.timeout(5):
