@@ -10,10 +10,10 @@ from gatepost.errors import KeysUnavailable
 from gatepost.loops import Loops, backoff, pause
 from gatepost.queue import Queues, connect
 from gatepost.service.api import create_api
-from gatepost.service.http import serve
 from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, redis_loop
 from gatepost.service.requests import RequestMetrics, Requests
+from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
 from gatepost.tls import server_context
 from main_server.ca.callers import Callers, callers_loop

@@ -8,10 +8,10 @@ from gatepost.clock import Clock
 from gatepost.loops import Loops
 from gatepost.queue import Queues, connect
 from gatepost.service.calls import main_server_client
-from gatepost.service.http import serve
 from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, look, redis_loop
 from gatepost.service.requests import RequestMetrics, Requests
+from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
 from gatepost.tls import server_context
 from proxy.bundles import BundleCache, bundle_loop

@@ -1,4 +1,4 @@
-"""HTTP ports: uvicorn with httptools, on a socket that the supervisor bound.
+"""HTTP connections: uvicorn's, with bounds, and with the certificate of the peer.
 
 uvicorn gives an application no client certificate. `MutualTls` reads it once for each connection
 and puts it into the scope under CERTIFICATE; it also bounds what a peer may hold open or send
@@ -6,15 +6,10 @@ before any application sees it.
 """
 
 import asyncio
-import contextlib
-import socket
-import ssl
 import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import httptools
-import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
@@ -25,8 +20,6 @@ from gatepost.problem import MEDIA_TYPE, describe
 CERTIFICATE = "gatepost.certificate"
 HEADER_BYTES = 16 * 1024
 FIRST_REQUEST_SECONDS = 20
-KEEP_ALIVE_SECONDS = 75
-DRAIN_SECONDS = 20
 GOODBYE_SECONDS = 2.0
 """TLS says goodbye in two steps: who doesn't take the second is not waited for longer than this."""
 
@@ -60,7 +53,7 @@ class OneWrite:
             self._transport.write(b"".join(parts))
 
 
-class _State(ServerState):
+class State(ServerState):
     """What the connections of a server share: also, whether it is time to stop."""
 
     def __init__(self, stop: asyncio.Event) -> None:
@@ -113,7 +106,7 @@ class BoundedHttp(HttpToolsProtocol):
             self.send_400_response(why)
 
     def _stopping(self) -> bool:
-        assert isinstance(self.server_state, _State)
+        assert isinstance(self.server_state, State)
         return self.server_state.stop.is_set()
 
     def shutdown(self) -> None:
@@ -195,40 +188,3 @@ class MutualTls(BoundedHttp):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.scope[CERTIFICATE] = self.certificate  # type: ignore[literal-required]
-
-
-class _Server(uvicorn.Server):
-    """Leaves the signals alone: the process has one handler for all of its servers and loops."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
-async def serve(
-    app: Any, sock: socket.socket, tls: ssl.SSLContext | None, stop: asyncio.Event
-) -> None:
-    """Serves until `stop`, then lets requests that have begun finish."""
-    config = uvicorn.Config(
-        app,
-        http=MutualTls if tls else BoundedHttp,
-        ws="none",
-        lifespan="off",
-        interface="asgi3",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=DRAIN_SECONDS,
-        ssl_context_factory=(lambda _config, _default: tls) if tls else None,
-    )
-    server = _Server(config)
-    server.server_state = _State(stop)
-    async with asyncio.TaskGroup() as group:
-        serving = group.create_task(server.serve(sockets=[sock]))
-        waiting = group.create_task(stop.wait())
-        await asyncio.wait({serving, waiting}, return_when="FIRST_COMPLETED")
-        server.should_exit = True
-        await serving
-        waiting.cancel()

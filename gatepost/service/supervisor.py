@@ -23,8 +23,8 @@ import uvloop
 from gatepost import metrics
 from gatepost.logs import Log, failure
 from gatepost.loops import backoff, pause
-from gatepost.service.http import serve
 from gatepost.service.ops import Check, Checks, operators_app
+from gatepost.service.serving import serve
 
 HEARTBEAT_SECONDS = 1.0
 STUCK_AFTER_SECONDS = 15.0

@@ -11,8 +11,8 @@ import pytest_asyncio
 
 from gatepost.errors import GatepostError
 from gatepost.problem import describe
-from gatepost.service import http
 from gatepost.service.asgi import Receive, Scope, Send, read_body, respond
+from gatepost.service.serving import serve
 
 LIMIT = 16 * 1024
 PATIENCE = 10.0
@@ -134,9 +134,7 @@ class Site:
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
             await self.port.app(scope, receive, send)
 
-        serving: asyncio.Task[Any] = asyncio.create_task(
-            http.serve(app, self._sock, None, self.stop)
-        )
+        serving: asyncio.Task[Any] = asyncio.create_task(serve(app, self._sock, None, self.stop))
         yield self
         self.port.release.set()
         self.stop.set()

@@ -15,8 +15,8 @@ from prometheus_client import Counter, Gauge
 from gatepost.errors import ConfigurationError
 from gatepost.service import entry, supervisor
 from gatepost.service.asgi import Receive, Scope, Send, respond
-from gatepost.service.http import serve
 from gatepost.service.ops import Checks, helpful, needed
+from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
 from gatepost.settings import Listen, Server, ServiceSettings
 
