@@ -17,6 +17,7 @@ from dotenv import dotenv_values
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from gatepost.errors import ConfigurationError
+from gatepost.safety import private_file_faults, url_password_faults
 from gatepost.tls import TlsFiles, check_files
 
 ENVIRONMENT_NAMES = {
@@ -41,6 +42,16 @@ Port = Annotated[int, Field(ge=1, le=65535)]
 
 class Block(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    def faults(self) -> list[str]:
+        """What must not be so in production: of this block, by default that of those in it."""
+        inner = [(name, getattr(self, name)) for name in type(self).model_fields]
+        return [
+            f"{name}: {fault}"
+            for name, block in inner
+            if isinstance(block, Block)
+            for fault in block.faults()
+        ]
 
 
 def _is_redis_url(url: str) -> bool:
@@ -85,6 +96,9 @@ class Tls(Block):
     def check(self) -> None:
         check_files(self.files())
 
+    def faults(self) -> list[str]:
+        return private_file_faults(self.key_file)
+
 
 class MainServer(Block):
     """How to call the main server, and the certificate to do it with."""
@@ -100,6 +114,9 @@ class MainServer(Block):
 
     def check(self) -> None:
         check_files(self.files())
+
+    def faults(self) -> list[str]:
+        return private_file_faults(self.key_file)
 
 
 class Redis(Block):
@@ -119,6 +136,9 @@ class Redis(Block):
 
     def address(self) -> str:
         return self.url.get_secret_value() or f"redis://{self.host}:{self.port}/0"
+
+    def faults(self) -> list[str]:
+        return url_password_faults(self.address())
 
 
 class Logging(Block):

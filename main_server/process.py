@@ -18,6 +18,7 @@ from gatepost.service.supervisor import Child
 from gatepost.tls import server_context
 from main_server.ca.callers import Callers, callers_loop
 from main_server.ca.pki import create_pki_app
+from main_server.checks import Checks, Safety
 from main_server.context import Context
 from main_server.database import Ledger, create_ledger_engine
 from main_server.edge.endpoints import create_router as create_edge_router
@@ -37,7 +38,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
     engine = create_ledger_engine(settings.database)
     ledger = Ledger(engine, settings.database.pool_size)
     masters = MasterKeys(partial(read_master_keys, settings.keys.master_key_file))
-    watch = RedisWatch()
+    watch, safety = RedisWatch(), Safety(settings.environment == "production")
     redis = connect(settings.redis.address())
     async with redis, Loops(child.stop) as loops:
         loops.start(
@@ -46,11 +47,15 @@ async def main(settings: MainServerSettings, child: Child) -> None:
                     "ledger": needed(callers.problem),
                     "redis": helpful(watch.problem),
                     "clock": helpful(clock.note),
+                    "safety": needed(safety.problem),
                 }
             )
         )
         keyring = await _wait_for_keyring(child, ledger, masters, callers, clock)
-        if keyring is None:
+        checks = Checks(child.log, ledger, redis, safety)
+        if keyring is not None:
+            await checks.wait(child.stop)
+        if keyring is None or child.stop.is_set():
             return
         context = Context(ledger, keyring, clock, callers)
         queues = Queues(redis, settings.redis.queue_name)
@@ -65,6 +70,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         loops.start(reconciler.loop(child.stop))
         loops.start(redis_loop(child.stop, child.log, redis, watch, clock))
         loops.start(housekeeping_loop(child.stop, child.log, ledger, clock))
+        loops.start(checks.loop(child.stop))
         loops.start(keys_loop(child.stop, child.log, ledger, keyring, clock, settings.keys))
         loops.start(serve(app, child.listeners[0], tls, child.stop))
         loops.start(serve(pki, child.listeners[1], None, child.stop))

@@ -7,7 +7,9 @@ from pydantic import ConfigDict, Field, SecretStr, model_validator
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from gatepost.safety import password_faults, private_file_faults
 from gatepost.settings import Block, Listen, Port, Redis, Server, ServiceSettings, Tls, refuse_both
+from main_server.keys.key_file import key_file_faults
 
 
 class Database(Block):
@@ -45,6 +47,10 @@ class Database(Block):
             self.name,
         )
 
+    def faults(self) -> list[str]:
+        address = self.address()
+        return password_faults(address.password or "", address.username or "")
+
 
 class Keys(Block):
     """The master key: 32 bytes in a file that only we may read. And where keys are backed up."""
@@ -54,11 +60,21 @@ class Keys(Block):
     """Written anew whenever a key is destroyed. Sealed under the master key, or a passphrase."""
     backup_passphrase_file: Path | None = None
 
+    def faults(self) -> list[str]:
+        passphrase = self.backup_passphrase_file
+        return key_file_faults(self.master_key_file) + (
+            private_file_faults(passphrase) if passphrase else []
+        )
+
 
 class Authority(Block):
     """Where the CA's certificates and the intermediate's key are."""
 
     folder: Path
+
+    def faults(self) -> list[str]:
+        keys = (self.folder / f"{name}.key" for name in ("root", "intermediate"))
+        return [fault for key in keys for fault in private_file_faults(key)]
 
 
 class DatabaseOnly(ServiceSettings):

@@ -49,6 +49,9 @@ def run(
     try:
         settings = load(settings_class, arguments.config)
         try_all(files(settings))
+        faults = settings.faults()
+        if faults and settings.environment == "production":
+            raise ConfigurationError("not in production:\n" + "\n".join(faults))
         listeners = [bind(port) for port in ports(settings)]
         operators = bind(ops(settings))
     except ConfigurationError as error:
@@ -60,6 +63,8 @@ def run(
             log, processes(settings), listeners, operators, Path(folder),
             lambda handle: child(settings, handle),
         )  # fmt: skip
+        for fault in faults:
+            log.warning("settings.unsafe", reason=fault)
         log.info("service.started", version=__version__, processes=processes(settings))
         failed = asyncio.run(supervisor.run())
         log.info("service.stopped")

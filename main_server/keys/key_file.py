@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from gatepost.errors import ConfigurationError
+from gatepost.safety import is_credential, too_wide
 from main_server.keys.master import KEY_BYTES, MasterKey
 from main_server.keys.whole_file import replace_file
 
@@ -29,7 +30,7 @@ def read_keys(file: Path) -> list[bytes]:
             data = stream.read()
     except OSError as error:
         raise ConfigurationError(f"the master key {file} can't be read: {error.strerror}") from None
-    if status.st_mode & _too_wide(file):
+    if status.st_mode & too_wide(file):
         raise ConfigurationError(f"the master key {file} can be read by others: chmod 400 {file}")
     if os.geteuid() not in (0, status.st_uid) and status.st_uid != 0:
         raise ConfigurationError(f"the master key {file} belongs to another user")
@@ -52,28 +53,16 @@ def key_file_faults(file: Path) -> list[str]:
     faults = []
     if any(_is_sample(key) for key in keys):
         faults.append(f"the master key {file} is a sample, not {KEY_BYTES} random bytes")
-    if not _is_credential(file) and mode & (stat.S_IROTH | stat.S_IWOTH | stat.S_IWGRP):
+    if not is_credential(file) and mode & (stat.S_IROTH | stat.S_IWOTH | stat.S_IWGRP):
         faults.append(f"the folder of the master key is open to others: chmod 700 {folder}")
     return faults
 
 
 def write_keys(file: Path, keys: Sequence[bytes]) -> None:
-    if _is_credential(file):
+    if is_credential(file):
         words = f"{file} is a systemd credential: give this command the file that it is made from"
         raise ConfigurationError(words)
     replace_file(file, b"".join(keys))
-
-
-def _too_wide(file: Path) -> int:
-    """systemd lets its service read a credential by an ACL, which shows as a right of the group."""
-    if _is_credential(file):
-        return stat.S_IWGRP | stat.S_IXGRP | stat.S_IRWXO
-    return stat.S_IRWXG | stat.S_IRWXO
-
-
-def _is_credential(file: Path) -> bool:
-    folder = os.environ.get("CREDENTIALS_DIRECTORY")
-    return folder is not None and file.parent == Path(folder)
 
 
 def _is_sample(key: bytes) -> bool:

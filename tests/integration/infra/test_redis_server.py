@@ -39,7 +39,8 @@ SERVICES = ["gatepost_proxy", "gatepost_worker", "gatepost_main"]
     [
         "FLUSHALL",
         "FLUSHDB",
-        "CONFIG GET *",
+        "CONFIG SET appendonly no",
+        "CONFIG REWRITE",
         "KEYS *",
         "SCAN 0",
         "MODULE LIST",
@@ -77,8 +78,11 @@ def test_service_can_use_its_queue(redis_server: RedisServer, user: str) -> None
 def test_only_the_main_server_sees_how_redis_is(redis_server: RedisServer) -> None:
     with client(redis_server, "gatepost_main") as main:
         assert main.info("memory")["maxmemory"] == 2 * 1024**3
-    with client(redis_server, "gatepost_proxy") as proxy, pytest.raises(NoPermissionError):
-        proxy.info()
+        assert main.config_get("appendfsync") == {"appendfsync": "always"}
+    for user in ("gatepost_proxy", "gatepost_worker"):
+        for command in ("INFO", "CONFIG GET *"):
+            with client(redis_server, user) as other, pytest.raises(NoPermissionError):
+                other.execute_command(*command.split())
 
 
 def test_nobody_comes_in_without_a_password(redis_server: RedisServer) -> None:
