@@ -1,0 +1,45 @@
+"""A rig of real processes, one for each xdist worker, as new for each test."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from infra.dev.engines import Engines
+from tests.acceptance.two_stores.rig import Rig
+
+SERVICES = ("main_server", "proxy", "worker")
+
+
+@pytest.fixture(scope="session")
+def one_rig(engines: Engines, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    with Rig(engines, tmp_path_factory.mktemp("rig") / "var") as rig:
+        yield rig
+
+
+@pytest.fixture
+def rig(one_rig: Rig) -> Iterator[Rig]:
+    """With nothing in its stores, its wires whole; what runs of its services goes on running."""
+    one_rig.clear()
+    yield one_rig
+    for name in list(one_rig.children):
+        if name not in SERVICES or one_rig.children[name].exit_code() is not None:
+            one_rig.kill(name)
+
+
+@pytest.fixture
+def edge(rig: Rig) -> Rig:
+    """With a main server and a proxy, and no worker."""
+    return having(rig, "main_server", "proxy")
+
+
+@pytest.fixture
+def whole(rig: Rig) -> Rig:
+    """With all three."""
+    return having(rig, *SERVICES)
+
+
+def having(rig: Rig, *names: str) -> Rig:
+    for name in set(rig.children) - set(names):
+        rig.kill(name)
+    rig.start(*(name for name in names if name not in rig.children))
+    return rig
