@@ -5,9 +5,10 @@ import os
 import signal
 import socket
 import ssl
+import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -147,14 +148,12 @@ class Site:
 
     def wait_delivered(self, *message_ids: str, seconds: float = PATIENCE) -> None:
         """Until the ledger says so of all of them."""
-        wanted = {one.replace("-", "").upper() for one in message_ids}
-        query = text("SELECT HEX(message_id) FROM messages WHERE status = 'delivered'")
+        eventually(lambda: not self.undelivered(message_ids), "delivered", seconds)
 
-        def missing() -> bool:
-            found = set(transact(self.engine, lambda c: c.execute(query).scalars().all()))
-            return wanted <= found
-
-        eventually(missing, "delivered", seconds)
+    def undelivered(self, message_ids: Sequence[str]) -> list[str]:
+        query = text("SELECT LOWER(HEX(message_id)) FROM messages WHERE status = 'delivered'")
+        found = set(transact(self.engine, lambda c: c.execute(query).scalars().all()))
+        return [one for one in message_ids if one.replace("-", "") not in found]
 
     @contextmanager
     def without(self, *services: str) -> Iterator[None]:
@@ -206,13 +205,55 @@ def state_of(client: httpx.Client, message_id: str) -> str:
     return str(answer.json()["status"])
 
 
+class Traffic:
+    """Senders that go on whatever happens, and remember what they were promised."""
+
+    def __init__(self, site: Site, senders: int = 4) -> None:
+        self._site = site
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=self._send) for _ in range(senders)]
+        self.promised: list[str] = []
+        self.strange: list[str] = []
+
+    def __enter__(self) -> "Traffic":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(PATIENCE)
+
+    def flows(self, more: int = 20) -> None:
+        """Until so many more have been promised."""
+        number = len(self.promised)
+        eventually(lambda: len(self.promised) >= number + more, "traffic")
+
+    def _send(self) -> None:
+        while not self._stop.is_set():
+            with suppress(httpx.HTTPError), self._site.calling(timeout=5) as client:
+                while not self._stop.is_set():
+                    self._note(post(client))
+
+    def _note(self, answer: httpx.Response) -> None:
+        if answer.status_code == 202:
+            self.promised.append(answer.json()["message_id"])
+        elif answer.status_code not in (429, 503):
+            self.strange.append(answer.text)
+
+
 class Wire:
     """A TLS connection with nothing on top: who uses it says every byte."""
 
     def __init__(self, url: str, context: ssl.SSLContext, timeout: float = 20) -> None:
         parts = urlsplit(url)
         plain = socket.create_connection((parts.hostname, parts.port), timeout)
-        self.socket = context.wrap_socket(plain, server_hostname=parts.hostname)
+        try:
+            self.socket = context.wrap_socket(plain, server_hostname=parts.hostname)
+        except BaseException:
+            plain.close()
+            raise
 
     def __enter__(self) -> "Wire":
         return self

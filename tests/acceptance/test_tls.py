@@ -277,12 +277,16 @@ def _main_for_calling(site: Site, ours: Pki) -> TlsFiles:
 
 
 @pytest.mark.parametrize(
-    "impostor",
-    [_proxy, _proxy_client, _client, _main_for_calling],
-    ids=["a proxy", "a proxy's for calling", "a client", "the main server's for calling"],
-    indirect=True,
+    ("service", "impostor"),
+    [
+        ("worker", _proxy),
+        ("worker", _proxy_client),
+        ("worker", _main_for_calling),
+        ("proxy", _proxy),
+        ("proxy", _client),
+    ],
+    indirect=["impostor"],
 )
-@pytest.mark.parametrize("service", ["worker", "proxy"])
 def test_whoever_is_not_the_main_server_is_told_nothing(
     site: Site, tmp_path: Path, impostor: Impostor, service: str
 ) -> None:

@@ -1,0 +1,128 @@
+"""Stopping: what has begun is finished, what is new goes elsewhere, nothing is lost or left."""
+
+import json
+import os
+import signal
+import time
+from contextlib import ExitStack
+
+import pytest
+
+from gatepost.tls import client_context
+from infra.dev.stack import Stack
+from tests.acceptance.site import (
+    MESSAGES,
+    Site,
+    Traffic,
+    Wire,
+    accepted,
+    eventually,
+    has_ended,
+    post,
+    submission,
+)
+
+BODY = json.dumps(submission()).encode()
+HEAD = (
+    f"POST {MESSAGES} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+    f"Content-Length: {len(BODY)}\r\n\r\n"
+).encode()
+
+
+@pytest.fixture
+def site(stack: Stack) -> Site:
+    site = Site(stack)
+    site.wait_ready()
+    return site
+
+
+def test_sigterm_finishes_the_requests_that_have_begun(site: Site) -> None:
+    leader, *children = site.pids("proxy")
+    context = client_context(site.files("client_001"))
+    with ExitStack() as opened:
+        wires = [opened.enter_context(Wire(site.url("proxy"), context)) for _ in range(6)]
+        idle, busy = wires[:3], wires[3:]
+        for one in wires:
+            one.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
+            assert one.answer()[0] == 404
+        for one in busy:
+            one.send(HEAD + BODY[:10])
+        eventually(lambda: all(waits_for_more(one) for one in busy), "they have begun")
+        os.kill(leader, signal.SIGTERM)
+        for one in idle:
+            assert one.answer()[0] == 0, "an idle connection is closed"
+        for one in busy:
+            one.send(BODY[10:])
+        answers = [one.answer() for one in busy]
+        # The connections are still open at this side, as in a pool that isn't looked at.
+        eventually(lambda: all(map(has_ended, children)), "the end of the children", 10)
+    assert [status for status, _, _ in answers] == [202] * 3
+    assert {headers["connection"] for _, headers, _ in answers} == {"close"}
+    site.back("proxy", leader)
+    site.wait_delivered(*(json.loads(body)["message_id"] for _, _, body in answers))
+    assert not site.events("proxy", "process.killed", pid=leader)
+    assert site.events("proxy", "service.stopped", pid=leader)
+
+
+def test_a_pool_that_is_not_looked_at_does_not_hold_a_stop_up(site: Site) -> None:
+    leader = site.pids("proxy")[0]
+    with site.calling() as client:
+        accepted(post(client))
+        started = time.monotonic()
+        os.kill(leader, signal.SIGTERM)
+        eventually(lambda: has_ended(leader), "the end of it", 10)
+        assert time.monotonic() - started < 6
+    site.back("proxy", leader)
+
+
+def waits_for_more(_wire: Wire) -> bool:
+    """The server has read what there was: nothing of it waits in its socket."""
+    local, remote = _wire.socket.getsockname(), _wire.socket.getpeername()
+    theirs = f"{remote[1]:04X}", f"{local[1]:04X}"
+    with open("/proc/net/tcp", encoding="ascii") as table:  # noqa: PTH123
+        for line in table:
+            fields = line.split()
+            if (fields[1][-4:], fields[2][-4:]) == theirs:
+                return fields[4].endswith(":00000000")
+    return False
+
+
+@pytest.mark.parametrize("service", ["worker", "main_server", "proxy"])
+def test_a_service_that_is_stopped_in_mid_traffic_loses_nothing(site: Site, service: str) -> None:
+    before = site.pids(service)[0]
+    with Traffic(site) as traffic:
+        traffic.flows()
+        os.kill(before, signal.SIGTERM)
+        site.back(service, before)
+        traffic.flows()
+    assert traffic.strange == []
+    site.wait_delivered(*traffic.promised)
+    assert not site.events(service, "process.killed", pid=before)
+    assert not site.events(service, "process.failed", pid=before)
+
+
+def test_a_worker_that_stops_gives_back_what_it_holds(site: Site) -> None:
+    """Messages are delivered at once by those who follow, not after the lease."""
+    worker, main_server = site.pids("worker")[0], site.pids("main_server")[0]
+    with site.calling() as client:
+        with site.without("main_server"):
+            sent = [accepted(post(client)) for _ in range(20)]
+            os.kill(worker, signal.SIGTERM)
+            eventually(lambda: has_ended(worker), "the end of it")
+        site.back("main_server", main_server)
+        site.back("worker", worker)
+        started = time.monotonic()
+        site.wait_ready()
+        site.wait_delivered(*sent, seconds=10)
+    assert time.monotonic() - started < 15
+
+
+def test_children_do_not_outlive_a_service_that_is_killed(site: Site) -> None:
+    for service in ("worker", "proxy", "main_server"):
+        leader, *children = site.pids(service)
+        os.kill(leader, signal.SIGKILL)
+        eventually(lambda pids=children: all(map(has_ended, pids)), "their end", 5)  # type: ignore[misc]
+        site.back(service, leader)
+    site.wait_ready()
+    with site.calling() as client:
+        site.wait_delivered(accepted(post(client)))
