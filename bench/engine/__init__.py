@@ -1,0 +1,1 @@
+"""What `./dev bench queue` measures of the queue engine, one module for each question."""

@@ -1,0 +1,75 @@
+"""`./dev bench queue`: the queue engine by itself, measured in one run on a Redis of its own.
+
+Each figure stands beside the noise of the machine at that moment, and each rate beside what Redis
+does without any promise in the same run. With `--write`, the figures go into
+docs/performance-queue.md: no figure gets there in another way.
+"""
+
+import argparse
+import asyncio
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from bench.engine import depth, idle, page, peers, rates
+from bench.engine.bed import PAYLOAD, open_bed, running_redis
+from infra.dev.engines import Engines, RedisServer, find_engines
+
+PARTS = ("rates", "depth", "peers", "idle")
+TASKS = 2000
+IDLE_SECONDS = 10.0
+
+
+async def measure_engine(server: RedisServer, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Measure what needs nothing but Redis."""
+    bed = await open_bed(server)
+    found: dict[str, Any] = {}
+    if "rates" in arguments.parts:
+        print("measuring rates …", flush=True)
+        found["rates"] = await rates.measure(bed, arguments.share)
+    if "depth" in arguments.parts:
+        print(f"measuring depth, up to {arguments.messages:,} waiting …", flush=True)
+        found["depth"] = await depth.measure(bed, arguments.messages)
+    await bed.redis.aclose()
+    return found
+
+
+def measure(engines: Engines, folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    results: dict[str, Any] = {
+        "payload_bytes": len(PAYLOAD),
+        "redis": str(engines.redis),
+        "loop": f"uvloop {version('uvloop')}",
+    }
+    with running_redis(engines, folder / "redis") as server:
+        results |= uvloop.run(measure_engine(server, arguments))
+        if "peers" in arguments.parts:
+            print("measuring other queues …", flush=True)
+            results["peers"] = peers.measure(server.url(), TASKS)
+    if "idle" in arguments.parts:
+        print("measuring an idle pool …", flush=True)
+        results["idle"] = asyncio.run(idle.measure(folder / "stack", IDLE_SECONDS))
+    return results
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="./dev bench queue", description=__doc__.split("\n")[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of: {', '.join(PARTS)}")
+    parser.add_argument("--messages", type=int, default=1_000_000, help="the deepest queue")
+    parser.add_argument("--share", type=float, default=1.0, help="of the usual messages, for rates")
+    parser.add_argument("--write", action="store_true", help=f"write docs/{page.PAGE.name}")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.parts) - set(PARTS):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    arguments.parts = arguments.parts or PARTS
+    with tempfile.TemporaryDirectory(prefix="gatepost-bench-") as folder:
+        results = measure(find_engines(), Path(folder), arguments)
+    text = page.render(results)
+    print(text)
+    page.keep(results, text, write=arguments.write)
+
+
+if __name__ == "__main__":
+    main()
