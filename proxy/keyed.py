@@ -44,14 +44,21 @@ class Committed:
 
 
 def make_key(mac_key: bytes, client_id: str, key: str, submission: Submission) -> Key:
-    """Each part is preceded by its length, so that no two submissions have one text."""
-    parts = [submission.sender_number.encode(), submission.message_body.encode()]
-    payload = b"".join(struct.pack(">I", len(part)) + part for part in parts)
+    """Who has the MAC key can't try messages out against a payload's MAC, as it needs the key too;
+    and two keys' equal messages don't show as equal."""
+    named = _joined(client_id, key)
+    payload = named + _joined(submission.sender_number, submission.message_body)
     return Key(
         client_id,
-        hmac.digest(mac_key, b"idempotency\0" + client_id.encode() + b"\0" + key.encode(), sha256),
+        hmac.digest(mac_key, b"idempotency\0" + named, sha256),
         hmac.digest(mac_key, b"payload\0" + payload, sha256),
     )
+
+
+def _joined(*parts: str) -> bytes:
+    """Each part is preceded by its length, so that no two lists have one text."""
+    encoded = [part.encode() for part in parts]
+    return b"".join(struct.pack(">I", len(part)) + part for part in encoded)
 
 
 class KeyedCommit:

@@ -228,3 +228,13 @@ def test_keys_and_payloads_are_told_apart_by_every_part_of_them() -> None:
 def test_the_same_submission_at_another_time_is_the_same() -> None:
     later = Submission(NUMBER, BODY, 1_760_000_000_000)
     assert make_key(b"m" * 32, CLIENT_ID, "key-1", later) == KEY
+
+
+def test_a_payloads_mac_says_nothing_without_the_idempotency_key() -> None:
+    """The edge has the MAC key, and a one-time code is soon guessed: its key is not (I7)."""
+    macs = {
+        make_key(b"m" * 32, client, key, SUBMISSION).payload_mac
+        for client in (CLIENT_ID, "other.example:client_001")
+        for key in ("key-1", "key-2")
+    }
+    assert len(macs) == 4
