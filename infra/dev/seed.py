@@ -4,7 +4,6 @@ Run again it changes nothing, but for a certificate that is about to expire: tha
 """
 
 import argparse
-import os
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from sqlalchemy import Connection, Engine
 from gatepost.clock import from_ms, to_ms
 from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
 from gatepost.settings import load
+from infra.dev.private import private_folder, write_private
 from main_server import migrating
 from main_server.ca import repository
 from main_server.ca.authority import (
@@ -57,10 +57,12 @@ def seed(settings: MainServerSettings, database: Database, pki: Path) -> None:
     known = {one.fingerprint for one in transact(engine, _list_known)}
     missing = [name for name in ORDERS if _is_missing(pki / f"{name}.pem", known)]
     if missing:
+        private_folder(pki)
         _add_client(engine)
         for name in missing:
             _issue(engine, authority, name, pki)
-        _write(pki / "ca.pem", (settings.ca.folder / "root.pem").read_bytes(), 0o644)
+        root = (settings.ca.folder / "root.pem").read_bytes()
+        write_private(pki / "ca.pem", root, mode=0o644)
 
 
 def _list_known(connection: Connection) -> list[repository.Known]:
@@ -90,15 +92,10 @@ def _add_client(engine: Engine) -> None:
 
 def _issue(engine: Engine, authority: Authority, name: str, pki: Path) -> None:
     issued = issue(engine, authority, ORDERS[name], utc_now())
-    _write(pki / f"{name}.key", issued.key_pem, 0o600)
-    _write(pki / f"{name}.pem", issued.chain_pem, 0o644)
-
-
-def _write(file: Path, data: bytes, mode: int) -> None:
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(data)
+    certificate = pki / f"{name}.pem"
+    certificate.unlink(missing_ok=True)  # an old one must not be found beside the new key
+    write_private(pki / f"{name}.key", issued.key_pem)
+    write_private(certificate, issued.chain_pem, mode=0o644)
 
 
 if __name__ == "__main__":
