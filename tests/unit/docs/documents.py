@@ -11,6 +11,7 @@ from infra.dev.paths import ROOT
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"\[[^\]\n]+\]\(([^)\s]+)\)")
+_INDENTED = re.compile(r"^    ((?:\./dev|gatepost) .+)$", re.MULTILINE)
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
@@ -52,7 +53,11 @@ class Document:
         }
 
     def commands(self) -> Iterator[str]:
-        """What a reader is to type: in `sh` every line, in `console` what follows a prompt."""
+        """What a reader is to type: in `sh` every line, in `console` what follows a prompt.
+
+        And our own commands where they stand indented.
+        """
+        yield from _INDENTED.findall(self.prose)
         for block in self.blocks:
             for line in block.text.splitlines():
                 if block.language == "console" and line.startswith("$ "):

@@ -61,7 +61,7 @@ def wrong_with(span: str) -> str | None:
 def wrong_with_command(line: str) -> str | None:
     """Of a line with pipes each part is a command; those of others are not judged."""
     for part in re.split(r"\||&&|;", re.sub(r"'[^']*'", "''", line)):
-        words = shlex.split(part)
+        words = shlex.split(part, comments=True)
         if words[:1] == ["./dev"]:
             wrong = _wrong_with_dev(words[1:])
         elif words and Path(words[0]).name == "gatepost":
