@@ -37,7 +37,7 @@ class Senders:
         """The client that holds this certificate; its name must be the one that the ledger has."""
         self.bundle  # noqa: B018 - without a bundle nobody can be told from anybody
         known = self._by_fingerprint.get(certificate.fingerprint)
-        if known is None:
+        if known is None or known.domain not in self._domains:
             raise UnknownCertificate()
         try:
             identity = certificate.identity

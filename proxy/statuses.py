@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import httpx
+import msgspec
 
 from gatepost.clock import iso
 from gatepost.envelope import decode
@@ -32,7 +33,7 @@ class Statuses:
         for ask in (ask_ledger, ask_queue, ask_ledger):
             try:
                 found = await ask()
-            except (httpx.HTTPError, QueueError):
+            except (httpx.HTTPError, QueueError, ValueError):  # or an answer that is none
                 silent = True
                 continue
             if found is not None:
@@ -57,7 +58,10 @@ class Statuses:
         payload = (await queue.payloads([message_id.bytes]))[0]
         if payload is None:
             return None
-        envelope = decode(payload)
+        try:
+            envelope = decode(payload)
+        except msgspec.MsgspecError:
+            return None  # whose it is can't be told
         if envelope.client_id != sender.client_id:
             return None
         standing = (await queue.peek([message_id.bytes]))[0]
