@@ -1,0 +1,120 @@
+"""Who may send: known to the bundle, as what the certificate says; nobody without a bundle."""
+
+from typing import Any
+
+import pytest
+
+from gatepost.bundle import Bundle, KnownClient
+from gatepost.errors import IdentityMismatch, Unavailable, UnknownCertificate
+from gatepost.identity import Role
+from proxy.senders import Senders
+from tests.factories import Pair, Pki, bundle, changed, identity, known_client
+
+
+@pytest.fixture(scope="module")
+def pair(pki: Pki) -> Pair:
+    return pki.issue(identity())
+
+
+def learned(*clients: KnownClient, **given: Any) -> Senders:
+    senders = Senders()
+    senders.learn(bundle(*clients, **given))
+    return senders
+
+
+def client_of(pair: Pair, **given: object) -> KnownClient:
+    return known_client(pair.certificate.fingerprint, **given)
+
+
+def test_a_known_certificate_is_its_client(pair: Pair) -> None:
+    known = client_of(pair)
+    assert learned(known).identify(pair.certificate) == known
+
+
+def test_without_a_bundle_nobody_can_be_told_from_anybody(pair: Pair) -> None:
+    senders = Senders()
+    assert senders.problem
+    with pytest.raises(Unavailable):
+        senders.identify(pair.certificate)
+    senders.learn(bundle(client_of(pair)))
+    assert senders.problem is None
+
+
+def test_what_the_bundle_does_not_know_is_refused_whoever_signed_it(pki: Pki, pair: Pair) -> None:
+    for unknown in (pki.issue(identity()), pki.issue(identity(Role.ADMIN, "gatepost", "admin"))):
+        with pytest.raises(UnknownCertificate):
+            learned(client_of(pair)).identify(unknown.certificate)
+
+
+@pytest.mark.parametrize(
+    "given", [{"name": "client_002"}, {"domain": "example.org"}, {"name": "CLIENT_001"}]
+)
+def test_a_certificate_that_says_another_name_than_the_ledger_is_refused(
+    pair: Pair, given: dict[str, str]
+) -> None:
+    with pytest.raises(UnknownCertificate):
+        learned(client_of(pair, **given)).identify(pair.certificate)
+
+
+@pytest.mark.parametrize("role", [role for role in Role if role is not Role.CLIENT])
+def test_another_role_under_a_known_fingerprint_is_refused(pki: Pki, role: Role) -> None:
+    pair = pki.issue(identity(role))
+    with pytest.raises(UnknownCertificate):
+        learned(client_of(pair)).identify(pair.certificate)
+
+
+def test_a_client_of_a_domain_that_is_not_configured_is_refused(pair: Pair) -> None:
+    with pytest.raises(UnknownCertificate):
+        learned(client_of(pair), domains=[]).identify(pair.certificate)
+
+
+def test_what_a_new_bundle_leaves_out_is_out(pair: Pair) -> None:
+    senders = learned(client_of(pair))
+    senders.learn(bundle())
+    with pytest.raises(UnknownCertificate):
+        senders.identify(pair.certificate)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        None,
+        b"",
+        b"example.com",
+        b"EXAMPLE.COM",
+        b"example.com:8001",
+        b"example.com.:8001",
+        b"localhost",
+        b"127.0.0.1:8001",
+        b"[::1]:8001",
+        b"gatepost.example",
+        b"\xff\xfe",
+        b"a" * 10_000,
+    ],
+)
+def test_a_host_that_names_no_other_domain_agrees(pair: Pair, host: bytes | None) -> None:
+    known = client_of(pair)
+    learned(known).check_host(host, known)
+
+
+@pytest.mark.parametrize(
+    "host", [b"gatepost", b"GATEPOST", b"gatepost:8001", b"gatepost.", b"Gatepost.:443"]
+)
+def test_a_host_that_names_another_domain_disagrees(pair: Pair, host: bytes) -> None:
+    known = client_of(pair)
+    with pytest.raises(IdentityMismatch):
+        learned(known).check_host(host, known)
+
+
+def test_the_bundle_holds_nothing_that_opens_a_message() -> None:
+    """I7: its fields are known; whoever adds one has to think about it."""
+    assert set(Bundle.__struct_fields__) == {
+        "sealing_key",
+        "mac_key",
+        "domains",
+        "clients",
+        "max_lifetime_seconds",
+    }
+    one = bundle()
+    assert set(type(one.sealing_key).__slots__) == {"kid", "public", "use_until"}
+    assert changed(one, clients=[]) == one
