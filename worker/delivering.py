@@ -24,6 +24,9 @@ from worker.settings import Pool
 
 BATCH = 200
 LEASE_SECONDS = 30
+BATCH_SECONDS = 20
+"""For all calls about a batch: less than its lease, and than a pool has to stop."""
+
 WAIT_SECONDS = 1.0
 TURN_SECONDS = 0.05
 """A batch takes at least so long: those that come meanwhile share the next one's round trips."""
@@ -84,16 +87,17 @@ class Deliverer:
         """One batch to its end; an outage gives all of it back and uses up no attempt."""
         started = self._clock.now_ms()
         try:
-            results = await self._main_server.deliver(deliveries)
-            decisions = [
-                decide(result, delivery.attempts, self._pool)
-                for delivery, result in zip(deliveries, results, strict=True)
-            ]
-            await self._tell_ledger(deliveries, results, decisions, started)
-        except Outage:
+            async with asyncio.timeout(BATCH_SECONDS):
+                results = await self._main_server.deliver(deliveries)
+                decisions = [
+                    decide(result, delivery.attempts, self._pool)
+                    for delivery, result in zip(deliveries, results, strict=True)
+                ]
+                await self._tell_ledger(deliveries, results, decisions, started)
+        except (Outage, TimeoutError) as error:
             await queue.give_back(deliveries)
             self._metrics.outages.inc()
-            raise
+            raise Outage(str(error) or "the main server takes too long") from None
         self._breaker.succeeded()
         await self._settle(queue, deliveries, decisions)
         self._record(deliveries, results, self._clock.now_ms() - started)

@@ -64,6 +64,7 @@ class FakeMain:
         self.fault: Callable[[str], httpx.Response | None] = lambda _path: None
         self.names: list[str | None] = [None]
         self.settled_at: int | None = None
+        self.delay = 0.0
         client = httpx.AsyncClient(
             transport=httpx.MockTransport(self._serve), base_url="https://main"
         )
@@ -75,7 +76,7 @@ class FakeMain:
         self.results[id_] = [DeliverResult(message_id=id_, result=r, **given) for r in results]
 
     async def _serve(self, request: httpx.Request) -> httpx.Response:
-        await asyncio.sleep(0)
+        await asyncio.sleep(self.delay)
         path = request.url.path
         if (fault := self.fault(path)) is not None:
             return fault

@@ -8,9 +8,10 @@ import pytest
 
 from gatepost.contract import Result, Settlement
 from gatepost.queue import QueueUnavailable, Reason
+from gatepost.service.supervisor import GRACE_SECONDS
 from gatepost.settings import MainServer
 from tests.unit.worker.pool import Worker, delivery
-from worker.delivering import LEASE_SECONDS
+from worker.delivering import BATCH_SECONDS, LEASE_SECONDS
 from worker.main_server import Outage
 
 SETTLE = "/internal/messages/settle"
@@ -135,5 +136,23 @@ async def test_after_an_outage_the_first_success_closes_the_breaker() -> None:
     assert worker.breaker.problem is None
 
 
-def test_a_lease_is_longer_than_the_call() -> None:
+async def test_calls_that_take_too_long_together_are_an_outage(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Given calls that are each quick enough, and a batch that has time for one of them,
+    monkeypatch.setattr("worker.delivering.BATCH_SECONDS", 0.1)
+    worker, one = Worker(), delivery()
+    worker.main.delay = 0.08
+    worker.main.answer(one, Result.SEND_ENVELOPE, Result.DELIVERED)
+
+    # when it takes two,
+    with pytest.raises(Outage):
+        await worker.deliver(one)
+
+    # I expect it to go back while its lease still holds.
+    assert worker.queue.given_back == [one]
+
+
+def test_a_batch_and_its_call_end_before_the_lease_and_the_stop() -> None:
+    assert BATCH_SECONDS < GRACE_SECONDS < LEASE_SECONDS
     assert MainServer.model_fields["timeout"].default < LEASE_SECONDS
