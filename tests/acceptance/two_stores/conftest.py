@@ -18,7 +18,8 @@ def one_rig(engines: Engines, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture
 def rig(one_rig: Rig) -> Iterator[Rig]:
-    """With nothing in its stores, its wires whole; what runs of its services goes on running."""
+    """With whole wires and empty stores; what runs of its services goes on running."""
+    one_rig.heal()
     one_rig.clear()
     yield one_rig
     for name in list(one_rig.children):
@@ -28,18 +29,25 @@ def rig(one_rig: Rig) -> Iterator[Rig]:
 
 @pytest.fixture
 def edge(rig: Rig) -> Rig:
-    """With a main server and a proxy, and no worker."""
-    return having(rig, "main_server", "proxy")
+    """With a main server and a proxy, no worker, and nothing in its stores."""
+    having(rig, "main_server", "proxy")
+    with rig.client() as client:
+        rig.settle(client)
+    rig.clear()
+    return rig
 
 
 @pytest.fixture
 def whole(rig: Rig) -> Rig:
-    """With all three."""
-    return having(rig, *SERVICES)
+    """With all three, and nothing in its stores."""
+    having(rig, *SERVICES)
+    with rig.client() as client:
+        rig.wait_delivered([rig.settle(client)])
+    rig.clear()
+    return rig
 
 
-def having(rig: Rig, *names: str) -> Rig:
+def having(rig: Rig, *names: str) -> None:
     for name in set(rig.children) - set(names):
         rig.kill(name)
     rig.start(*(name for name in names if name not in rig.children))
-    return rig

@@ -4,9 +4,11 @@ can be cut at an instant that the test chooses, and every process killed as it s
 Nobody starts again what has ended: the test does.
 """
 
+import json
 import os
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -208,6 +210,15 @@ class Rig:
                 self.wires[name].accept()
 
     @contextmanager
+    def hanging(self, server: RedisServer | MariaServer) -> Iterator[None]:
+        """A store that takes connections and answers nothing."""
+        os.killpg(server.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.killpg(server.pid, signal.SIGCONT)
+
+    @contextmanager
     def client(self, port: int | None = None, timeout: float = 30.0) -> Iterator[httpx.Client]:
         pki = self.place.pki
         files = TlsFiles(pki / "client_001.pem", pki / "client_001.key", pki / "ca.pem")
@@ -272,15 +283,37 @@ class Rig:
     def leased(self) -> int:
         return int(self.redis.zcard(self.key("leased")))
 
+    def delivered_twice(self, ids: Sequence[str]) -> list[str]:
+        """Those of them of which workers were told more than once that they are delivered now."""
+        told: Counter[str] = Counter()
+        for file in self.place.logs.glob("worker*.log"):
+            for line in file.read_text(errors="replace").splitlines():
+                if '"delivery.attempted"' in line and '"delivered"' in line:
+                    told[json.loads(line)["message_id"]] += 1
+        return [one for one in ids if told[one] > 1]
+
     def log(self, name: str) -> str:
         return self.place.log(name).read_text(errors="replace")
 
-    def clear(self) -> None:
-        """Wires as new, stores empty of messages."""
+    def settle(self, client: httpx.Client) -> str:
+        """Until messages are committed in both stores (again): the last one that it took."""
+        answers: list[dict[str, Any]] = []
+
+        def full() -> bool:
+            answers.append(post(client).json())
+            return answers[-1].get("durability") == "full"
+
+        wait_until(full, 20)
+        return str(answers[-1]["message_id"])
+
+    def heal(self) -> None:
         for wire in self.wires.values():
             wire.heal()
             wire.thaw()
             wire.accept()
+
+    def clear(self) -> None:
+        """Stores empty of messages."""
         self.redis.flushall()
         for table in ("messages", "attempts", "idempotency"):
             self.sql(f"DELETE FROM {table}")

@@ -27,15 +27,8 @@ def posts(client: httpx.Client, count: int) -> list[tuple[str, str]]:
     return [accepted(post(client)) for _ in range(count)]
 
 
-def settled(rig: Rig, client: httpx.Client) -> None:
-    """Until the breakers are closed: messages are committed in both stores again."""
-    wait_until(lambda: post(client).json().get("durability") == "full", 20)
-
-
 def test_full_is_in_both(edge: Rig) -> None:
     with edge.client() as client:
-        settled(edge, client)
-        edge.clear()
         told = posts(client, 10)
     ids = [one for one, _ in told]
     assert {durability for _, durability in told} == {"full"}
@@ -47,8 +40,6 @@ def test_full_is_in_both(edge: Rig) -> None:
 @pytest.mark.parametrize("how", ["frozen", "refused"])
 def test_without_the_ledger_the_queue_has_it_exposed_before_the_answer(edge: Rig, how: str) -> None:
     with edge.client() as client:
-        settled(edge, client)
-        edge.clear()
         told, took = [], []
         with getattr(edge, how)(LEDGER), edge.frozen(RECONCILER):
             started = time.monotonic()
@@ -66,14 +57,12 @@ def test_without_the_ledger_the_queue_has_it_exposed_before_the_answer(edge: Rig
         # Registered within 5 s of both being reachable, by the reconciler.
         edge.wait_states(ids, 5.0, queued=len(ids))
         wait_until(lambda: not edge.exposed(), 5.0)
-        settled(edge, client)
+        edge.settle(client)
 
 
 @pytest.mark.parametrize("how", ["frozen", "refused"])
 def test_without_the_queue_the_ledger_has_it(edge: Rig, how: str) -> None:
     with edge.client() as client:
-        settled(edge, client)
-        edge.clear()
         told, took = [], []
         with getattr(edge, how)(QUEUE):
             started = time.monotonic()
@@ -86,13 +75,11 @@ def test_without_the_queue_the_ledger_has_it(edge: Rig, how: str) -> None:
         assert max(took) < 1.0
         assert sorted(took)[len(took) // 2] < 0.05, "the breaker skips it, most of the time"
         assert edge.states(ids) == {"queued": len(ids)}
-        settled(edge, client)
+        edge.settle(client)
 
 
 def test_refused_by_both_nothing_is_kept(edge: Rig) -> None:
     with edge.client() as client:
-        settled(edge, client)
-        edge.clear()
         with edge.refused(LEDGER, QUEUE):
             told = []
             for _ in range(20):
@@ -105,13 +92,11 @@ def test_refused_by_both_nothing_is_kept(edge: Rig) -> None:
         assert set(told[2:]) == {"unavailable"}
         assert edge.sql("SELECT COUNT(*) n FROM messages")[0]["n"] == 0
         assert edge.waiting() == 0
-        settled(edge, client)
+        edge.settle(client)
 
 
 def test_what_can_not_be_known_is_said_to_be_so_and_the_key_finds_it(edge: Rig) -> None:
     with edge.client() as client:
-        settled(edge, client)
-        edge.clear()
         edge.wires[LEDGER].rule = lambda _request: Fault.LOSE_REPLY
         edge.wires[QUEUE].lose(Fault.LOSE_REPLY, script("enqueue"))
         answer = post(client, key="once")
@@ -126,18 +111,17 @@ def test_what_can_not_be_known_is_said_to_be_so_and_the_key_finds_it(edge: Rig) 
         message_id, _ = accepted(post(client, key="once"))
         assert [str(one) for one in edge.rows([message_id])] == [message_id]
         assert edge.sql("SELECT COUNT(*) n FROM messages")[0]["n"] == 1
-        settled(edge, client)
+        edge.settle(client)
 
 
 def test_a_batch_in_an_outage_is_answered_item_by_item(edge: Rig) -> None:
     with edge.client() as client:
-        settled(edge, client)
         with edge.refused(LEDGER), edge.frozen(RECONCILER):
             batch = [submission() for _ in range(50)]
             items = client.post(f"{MESSAGES}/batch", json=batch).json()["items"]
             assert {item["durability"] for item in items} == {"queue"}
             assert {item["message_id"] for item in items} <= edge.exposed()
-        settled(edge, client)
+        edge.settle(client)
 
 
 def test_a_proxy_starts_and_accepts_without_the_main_server(edge: Rig) -> None:
@@ -177,4 +161,4 @@ def test_a_proxy_starts_and_accepts_without_redis(edge: Rig, how: str) -> None:
         with edge.client() as client:
             assert {durability for _, durability in posts(client, 5)} == {"ledger"}
     with edge.client() as client:
-        settled(edge, client)
+        edge.settle(client)

@@ -1,0 +1,100 @@
+"""Redis away for longer than a lease, wiped, cut or full, while messages are accepted: everything
+acknowledged is delivered once, but for what only a Redis had that was destroyed (I1).
+
+A ledger that hangs for longer than a lease: test_kills.py."""
+
+import os
+import time
+from pathlib import Path
+
+from tests.acceptance.two_stores.rig import Rig, accepted, post
+from tests.acceptance.two_stores.senders import Senders
+from tests.heard import wait_until
+from worker.delivering import LEASE_SECONDS
+
+
+def test_a_redis_that_is_away_for_longer_than_a_lease(whole: Rig) -> None:
+    with Senders(whole, 1) as senders:
+        senders.flow()
+        whole.redis_server.kill()
+        time.sleep(LEASE_SECONDS + 2)
+        assert len(senders.of("ledger")) > 200
+        whole.redis_server.start()
+        started = time.monotonic()
+        senders.flow()
+        senders.__exit__()
+    ids = list(senders.promised)
+    whole.wait_delivered(ids, 15.0)
+    assert time.monotonic() - started < 20.0
+    assert whole.delivered_twice(ids) == []
+    assert senders.strange == []
+
+
+def test_a_wiped_redis_loses_nothing_that_the_ledger_has(whole: Rig) -> None:
+    with Senders(whole) as senders:
+        for _ in range(4):
+            senders.flow(50)
+            whole.redis.flushall()
+        senders.flow(50)
+        senders.__exit__()
+    only_redis = senders.of("queue")
+    kept = [one for one in senders.promised if one not in only_redis]
+    assert len(kept) > 150
+    whole.wait_delivered(kept, 20.0)
+    assert whole.delivered_twice(kept) == []
+    assert whole.states(only_redis).get("missing", 0) <= len(only_redis)
+
+
+def test_what_only_a_destroyed_redis_had_is_what_is_lost_and_nothing_else(edge: Rig) -> None:
+    """No worker yet, and a reconciler that can't reach Redis: the worst moment there is."""
+    with edge.client() as client:
+        both = [accepted(post(client)) for _ in range(20)]
+        with edge.refused("proxy-main"):
+            in_time = [accepted(post(client)) for _ in range(20)]
+            # Within 5 s of both being reachable these are no longer exposed, and survive.
+            edge.wait_states([one for one, _ in in_time], 5.0, queued=20)
+            wait_until(lambda: not edge.exposed(), 5.0)
+            with edge.frozen("main-redis"):
+                exposed = [accepted(post(client)) for _ in range(20)]
+                edge.redis.flushall()
+        edge.settle(client)
+        with edge.refused("proxy-redis"):
+            ledger = [accepted(post(client)) for _ in range(20)]
+    said = [{how for _, how in told} for told in (both, in_time, exposed, ledger)]
+    assert said == [{"full"}, {"queue"}, {"queue"}, {"ledger"}]
+    edge.start("worker")
+    edge.wait_delivered([one for one, _ in both + in_time + ledger], 20.0)
+    lost = [one for one, _ in exposed]
+    assert edge.states(lost) == {"missing": len(lost)}
+
+
+def test_an_aof_that_lost_its_end_loses_no_message(edge: Rig) -> None:
+    """As after a fail-over to a replica that lagged: the epoch is there, the last messages not."""
+    (aof,) = Path(edge.redis_server.folder, "appendonlydir").glob("*.incr.aof")
+    before = aof.stat().st_size
+    with edge.client() as client:
+        told = [accepted(post(client)) for _ in range(120)]
+    assert {said for _, said in told} == {"full"}
+    edge.redis_server.kill()
+    os.truncate(aof, before + (aof.stat().st_size - before) * 6 // 10)
+    edge.redis_server.start()
+    assert 0 < edge.waiting() < 120
+    edge.start("worker")
+    ids = [one for one, _ in told]
+    edge.wait_delivered(ids, 20.0)
+    assert edge.delivered_twice(ids) == []
+
+
+def test_a_full_redis_takes_nothing_in_and_is_drained(edge: Rig) -> None:
+    with edge.client() as client:
+        told = [accepted(post(client)) for _ in range(20)]
+        edge.redis.config_set("maxmemory", 1)
+        try:
+            wait_until(lambda: post(client).json().get("durability") == "ledger", 5)
+            told += [accepted(post(client)) for _ in range(20)]
+            assert {said for _, said in told[-20:]} == {"ledger"}
+            edge.start("worker")
+            edge.wait_delivered([one for one, said in told if said == "full"], 10.0)
+        finally:
+            edge.redis.config_set("maxmemory", 2 << 30)
+    edge.wait_delivered([one for one, _ in told], 20.0)
