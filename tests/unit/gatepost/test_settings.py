@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import pytest
 import yaml
+from pydantic import ValidationError
 
 from gatepost.errors import ConfigurationError
 from gatepost.settings import ENVIRONMENT_NAMES, ServiceSettings, load
@@ -291,6 +292,12 @@ def test_secrets_are_shown_nowhere() -> None:
     assert SECRET not in str(found.database)
     assert SECRET not in found.model_dump_json()
     assert SECRET not in str(found.database.address())
+
+
+def test_nor_is_it_by_pydantic_itself() -> None:
+    with pytest.raises(ValidationError) as refused:
+        DatabaseOnly.model_validate({"database": {"url": [SECRET]}, "environment": SECRET})
+    assert SECRET not in str(refused.value)
 
 
 @pytest.mark.parametrize("environment", ["production", "development"])

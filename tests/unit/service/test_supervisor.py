@@ -211,19 +211,27 @@ def test_a_stuck_child_is_killed_and_replaced(tmp_path: Path) -> None:
         assert running.ask("/") != victim
 
 
-def test_sigterm_finishes_what_has_begun(service: Tiny) -> None:
+@contextmanager
+def requested(service: Tiny, path: str) -> Iterator[list[int]]:
+    """A request that has begun; how it was answered, if it was."""
     answered: list[int] = []
+
+    def ask() -> None:
+        with suppress(httpx.HTTPError):
+            url = f"http://127.0.0.1:{service.port}{path}"
+            answered.append(httpx.get(url, timeout=5, trust_env=False).status_code)
+
+    asking = Thread(target=ask)
+    asking.start()
+    eventually(lambda: service.events("slow.begun"), "a request")
+    yield answered
+    asking.join(PATIENCE)
+
+
+def test_sigterm_finishes_what_has_begun(service: Tiny) -> None:
     children = service.children
-    with httpx.Client(timeout=5, trust_env=False) as client:
-
-        def ask() -> None:
-            answered.append(client.get(f"http://127.0.0.1:{service.port}/slow").status_code)
-
-        asking = Thread(target=ask)
-        asking.start()
-        eventually(lambda: service.events("slow.begun"), "a request")
+    with requested(service, "/slow") as answered:
         service.process.terminate()
-        asking.join(PATIENCE)
     assert answered == [200]
     assert service.process.wait(PATIENCE) == 0
     assert not any(map(is_alive, children))
@@ -252,7 +260,9 @@ def test_a_child_that_will_not_stop_is_killed_in_the_end(tmp_path: Path) -> None
 
 
 def test_ctrl_c_reaches_all_and_the_parent_decides(service: Tiny) -> None:
-    os.killpg(service.process.pid, signal.SIGINT)
+    with requested(service, "/slow") as answered:
+        os.killpg(service.process.pid, signal.SIGINT)
+    assert answered == [200], "a child that heard it itself would have died of it"
     assert service.process.wait(PATIENCE) == 0
     assert not service.events("process.died")
     assert not service.events("process.failed")
