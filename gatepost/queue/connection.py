@@ -5,24 +5,30 @@ second reserve leases other messages. So nothing is repeated behind the caller's
 is a typed error, and the caller, who knows what it asked, decides.
 """
 
-from redis.asyncio import Redis
+from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.maint_notifications import MaintNotificationsConfig
 
 CONNECT_TIMEOUT = 2.0
+POOL_TIMEOUT = 2.0
 REPLY_TIMEOUT = 7.0
 """Longer than the longest wait for a signal."""
 
 
 def connect(url: str, max_connections: int = 64) -> Redis:
-    """Return a client for the engine; it connects when first used."""
-    return Redis.from_url(
+    """Return a client for the engine; it connects when first used.
+
+    Who finds all connections in use waits for one, a little: being busy isn't being away.
+    """
+    pool = BlockingConnectionPool.from_url(
         url,
         max_connections=max_connections,
+        timeout=POOL_TIMEOUT,
         socket_connect_timeout=CONNECT_TIMEOUT,
         socket_timeout=REPLY_TIMEOUT,
         retry=Retry(NoBackoff(), retries=0),
         # With these on, redis-py doesn't look whether a connection of its pool has been closed.
         maint_notifications_config=MaintNotificationsConfig(enabled=False),
     )
+    return Redis.from_pool(pool)

@@ -51,8 +51,11 @@ class Turns:
         if self._doorbell is not None:
             await self._doorbell.aclose()
         self._queues = wanted
-        self._doorbell = Doorbell(self._redis, [s for queue in wanted for s in queue.signals])
-        self._told.set()
+        self._doorbell = None
+        self._told.clear()
+        if wanted:
+            self._doorbell = Doorbell(self._redis, [s for queue in wanted for s in queue.signals])
+            self._told.set()
 
     async def reserve(
         self, limit: int, lease_seconds: float

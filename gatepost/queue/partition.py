@@ -81,10 +81,10 @@ class Partition:
         return await self._mark("extend", deliveries, _proof, int(lease_seconds * 1_000_000))
 
     async def release_due(self, limit: int) -> int:
-        return int(await self._scripts.call("release_due", self.keys, (limit,)))
+        return int(await self._scripts.call("release_due", self.keys, (min(limit, PIECE),)))
 
     async def reclaim(self, limit: int) -> int:
-        return int(await self._scripts.call("reclaim", self.keys, (limit,)))
+        return int(await self._scripts.call("reclaim", self.keys, (min(limit, PIECE),)))
 
     async def remove(self, ids: Sequence[bytes]) -> list[bool]:
         return await self._mark("remove", ids, _id)

@@ -3,7 +3,8 @@
 --
 -- KEYS     the partition's (keys.py)
 -- ARGV     for each delivery: id, tag
--- Returns  a character for each: '1' applied, '0' refused (the delivery no longer held the message)
+-- Returns  a character for each: '1' applied, '0' refused (the delivery no longer held the
+--          message)
 -- Keeps    only the holder settles, once; the next of an ordering key may go.
 --@use clock record places lines expiry settling
 

@@ -4,7 +4,8 @@
 -- KEYS     the partition's (keys.py)
 -- ARGV     how many to remember at most; then for each delivery: id, tag, reason (1 to 15)
 -- Returns  a character for each: '1' applied, '0' refused
--- Keeps    only the holder settles, once; no payload stays; the index is bounded, oldest out first.
+-- Keeps    only the holder settles, once; no payload stays; the index is bounded, oldest out
+--          first.
 --@use clock record places lines expiry settling
 
 local ids, records, positions, answers = held(2, 3)

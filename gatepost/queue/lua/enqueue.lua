@@ -2,11 +2,12 @@
 -- enqueue: messages join the queue, in order, each once.
 --
 -- KEYS     the partition's (keys.py); the record (shared/record.lua)
--- ARGV     for each: id, facts (flags B, priority B, attempts I4, generation I4, due I8, expires I8,
---          line c16; times in ms, 0 = none), payload
--- Returns  a character for each: '1' new, '0' already there, '2' took the place of an earlier generation
--- Keeps    an id is known once, whatever place it is in; an ordered id is ready only as the first of
---          its line. This script alone is refused when Redis is out of memory.
+-- ARGV     for each: id, facts (flags B, priority B, attempts I4, generation I4, due I8, expires
+--          I8, line c16; times in ms, 0 = none), payload
+-- Returns  a character for each: '1' new, '0' already there, '2' took an earlier generation's
+--          place
+-- Keeps    an id is known once, whatever place it is in; an ordered id is ready only as the first
+--          of its line. This script alone is refused when Redis is out of memory.
 --@use clock record places lines expiry
 
 local FACTS = '>BBI4I4I8I8c16'

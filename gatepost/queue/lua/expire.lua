@@ -1,17 +1,20 @@
 #!lua flags=allow-oom
 -- expire: what has outlived its time is taken under a lease, to be reported and dead-lettered.
 --
--- Exit is ledger first: were it dropped here, a message that only Redis has would end without a trace.
+-- Exit is ledger first: were it dropped here, a message that only Redis has would end without a
+-- trace.
 --
 -- KEYS     the partition's (keys.py)
 -- ARGV     how many at most, lease in µs, tag (8 bytes, never used before)
--- Returns  as reserve: now in ms; 1 if it's worth calling again, else 0; then for each message: id, its
---          record, its payload with the record in front of it
--- Keeps    no attempt is counted. What is leased already is left to its holder and looked at again when
---          that lease ends. The second of a line may be taken before the first: it is not delivered.
+-- Returns  as reserve: now in ms; 1 if it's worth calling again, else 0; then for each message:
+--          id, its record, its payload with the record in front of it
+-- Keeps    no attempt is counted. What is leased already is left to its holder and looked at again
+--          when that lease ends. The second of a line may be taken before the first: it is not
+--          delivered.
 --@use clock record places lines expiry
 
 local limit, lease, tag = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+local OVERDUE = 250000 -- a lease that is over waits so long for reclaim
 local now = now_us()
 local now_ms = math.floor(now / 1000)
 local reply = {now_ms, 0}
@@ -52,7 +55,12 @@ for _, id in ipairs(ids) do
       ends, next_end = next_end, next_end + 1
       lease_out(id, record, ends)
     end
-    redis.call('ZADD', EXPIRY_ODD, math.floor(ends / 1000) + 1, id)
+    local again = math.max(ends, now + OVERDUE)
+    redis.call('ZADD', EXPIRY_ODD, math.floor(again / 1000) + 1, id)
+  elseif expires > 0 then
+    redis.call('ZADD', EXPIRY_ODD, 'XX', expires, id) -- came again meanwhile, to live longer
+  else
+    redis.call('ZREM', EXPIRY_ODD, id)
   end
 end
 if #ids == limit then reply[2] = 1 end

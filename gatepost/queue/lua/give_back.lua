@@ -4,7 +4,8 @@
 -- KEYS     the partition's (keys.py)
 -- ARGV     for each delivery: id, tag
 -- Returns  a character for each: '1' applied, '0' refused
--- Keeps    only the holder settles, once. It is as if they hadn't been reserved: no attempt is counted.
+-- Keeps    only the holder settles, once. It is as if they hadn't been reserved: no attempt is
+--          counted.
 --@use clock record places lines expiry settling
 
 local ids, records, _, answers = held(1, 2)

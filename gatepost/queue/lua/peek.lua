@@ -4,8 +4,8 @@
 -- KEYS     the partition's (keys.py)
 -- ARGV     ids
 -- Returns  for each: place, record, when. The place is 'ready', 'leased', 'delayed', 'in line',
---          'dead' or '' (not known); `when` is the end of the lease (µs), the due time (ms) or the score
---          in the dead index; '' where there is none.
+--          'dead' or '' (not known); `when` is the end of the lease (µs), the due time (ms) or the
+--          score in the dead index; '' where there is none.
 --@use clock record places lines
 
 local function place_of(id, record)

@@ -7,5 +7,6 @@
 -- Keeps    what is leased settles too late; constant cost, the memory is freed in the background.
 
 local known = redis.call('HLEN', PAYLOAD)
-redis.call('UNLINK', PAYLOAD, META, LEASED, DELAYED, EXPIRY, EXPIRY_ODD, LINES, GHOSTS, TURNS, EXPOSED, SIGNAL, unpack(KEYS, READY + 1))
+redis.call('UNLINK', PAYLOAD, META, LEASED, DELAYED, EXPIRY, EXPIRY_ODD)
+redis.call('UNLINK', LINES, GHOSTS, TURNS, EXPOSED, SIGNAL, unpack(KEYS, READY + 1))
 return known

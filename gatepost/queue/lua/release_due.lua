@@ -10,7 +10,8 @@
 local now = math.floor(now_us() / 1000)
 local ids = redis.call('ZRANGE', DELAYED, '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[1])
 for _, id in ipairs(ids) do
-  wait_at_tail(priority_of(read_record(id)), id)
+  local record = read_record(id)
+  if record then wait_at_tail(priority_of(record), id) end
 end
 if #ids > 0 then redis.call('ZREM', DELAYED, unpack(ids)) end
 ring()

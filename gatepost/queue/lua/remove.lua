@@ -4,7 +4,8 @@
 -- KEYS     the partition's (keys.py)
 -- ARGV     ids
 -- Returns  a character for each: '1' removed, '0' not known
--- Keeps    a holder settles too late; the next of an ordering key may go; the dead index forgets it too.
+-- Keeps    a holder settles too late; the next of an ordering key may go; the dead index forgets
+--          it too.
 --@use clock record places lines expiry
 
 local answers = {}

@@ -3,11 +3,12 @@
 --
 -- KEYS     the partition's (keys.py)
 -- ARGV     how many at most, lease in µs, tag (8 bytes, never used before)
--- Returns  now in ms; 1 if only ghosts were met and it's worth calling again, else 0; then for each
---          message: id, its record, its payload with the record in front of it
--- Keeps    what is taken is leased in the same step. First in, first out within a priority. Of several
---          priorities the highest goes first, but every 8th message is of the lower ones in turn, so
---          that none waits for ever. What has lost a lease (ALONE) comes as a batch of its own.
+-- Returns  now in ms; 1 if only ghosts were met and it's worth calling again, else 0; then for
+--          each message: id, its record, its payload with the record in front of it
+-- Keeps    what is taken is leased in the same step. First in, first out within a priority. Of
+--          several priorities the highest goes first, but every 8th message is of the lower ones
+--          in turn, so that none waits for ever. What has lost a lease (ALONE) comes as a batch of
+--          its own.
 --@use clock record places
 
 local limit, lease, tag = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
@@ -83,15 +84,21 @@ end
 local function lease_out()
   local leased, metas, reply = {}, {}, {}
   local bodies = redis.call('HMGET', PAYLOAD, unpack(ids))
+  local count = 0
   for n, id in ipairs(ids) do
     local body = bodies[n]
-    local record = changed(records[n] or record_in_front_of(body), tag, COUNTED, 0, 1)
-    leased[2 * n - 1], leased[2 * n] = now + lease + n - 1, id
-    metas[2 * n - 1], metas[2 * n] = id, record
-    reply[3 * n], reply[3 * n + 1], reply[3 * n + 2] = id, record, body
+    if body then
+      count = count + 1
+      local record = changed(records[n] or record_in_front_of(body), tag, COUNTED, 0, 1)
+      leased[2 * count - 1], leased[2 * count] = now + lease + count - 1, id
+      metas[2 * count - 1], metas[2 * count] = id, record
+      reply[3 * count], reply[3 * count + 1], reply[3 * count + 2] = id, record, body
+    end
   end
-  redis.call('ZADD', LEASED, unpack(leased))
-  redis.call('HSET', META, unpack(metas))
+  if count > 0 then
+    redis.call('ZADD', LEASED, unpack(leased))
+    redis.call('HSET', META, unpack(metas))
+  end
   return reply
 end
 

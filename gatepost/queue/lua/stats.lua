@@ -3,9 +3,9 @@
 --
 -- KEYS     the partition's (keys.py)
 -- ARGV     none
--- Returns  known, leased, delayed, dead, exposed, age in ms of the oldest at the head of a ready list (0
---          if none is), then the ready ones of priority 1 to 10. What is known but in no other place is
---          in line.
+-- Returns  known, leased, delayed, dead, exposed, age in ms of the oldest at the head of a ready
+--          list (0 if there is none, or it is a ghost), then the ready ones of priority 1 to 10.
+--          What is known but in no other place is in line.
 -- Keeps    constant cost, whatever the depth; ghosts aren't counted.
 --@use clock record places
 
@@ -17,11 +17,9 @@ for priority = 1, 10 do
   local list, class = KEYS[READY + priority], string.char(priority)
   local ghosts = tonumber(redis.call('HGET', GHOSTS, class) or 0)
   ready[priority] = redis.call('LLEN', list) - ghosts
-  for _, id in ipairs(redis.call('LRANGE', list, -10, -1)) do
-    if ready[priority] > 0 and redis.call('HEXISTS', GHOSTS, class .. id) == 0 then
-      oldest = math.min(oldest, enqueued_of(read_record(id)))
-    end
-  end
+  local head = redis.call('LINDEX', list, -1)
+  local record = head and redis.call('HEXISTS', GHOSTS, class .. head) == 0 and read_record(head)
+  if record then oldest = math.min(oldest, enqueued_of(record)) end
 end
 
 return {

@@ -4,7 +4,6 @@ import struct
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from gatepost.queue.keys import PRIORITIES, PartitionKeys
 from gatepost.queue.scripts import Client
@@ -61,44 +60,53 @@ class Snapshot:
         return {id_ for ids in self.lines.values() for id_ in ids[1:]} - self.leased.keys()
 
 
+READ_ALL = """
+local read = {
+  none = function() return {} end,
+  hash = function(key) return redis.call('HGETALL', key) end,
+  set = function(key) return redis.call('SMEMBERS', key) end,
+  list = function(key) return redis.call('LRANGE', key, 0, -1) end,
+  zset = function(key) return redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') end,
+}
+local all = {}
+for n, key in ipairs(KEYS) do all[n] = read[redis.call('TYPE', key).ok](key) end
+all[#KEYS + 1] = redis.call('KEYS', string.match(KEYS[1], '^{.-}') .. '*')
+return all
+"""
+
+
 async def take_snapshot(redis: Client, keys: PartitionKeys) -> Snapshot:
-    """Read everything."""
-
-    async def ask(command: str, name: str, *rest: Any) -> Any:
-        return await redis.execute_command(command, keys.named(name), *rest)
-
-    async def scores(name: str) -> dict[bytes, int]:
-        found = await ask("ZRANGE", name, 0, -1, "WITHSCORES")
-        pairs = (
-            found
-            if found and isinstance(found[0], list)
-            else zip(found[::2], found[1::2], strict=True)
-        )
-        return {member: int(float(score)) for member, score in pairs}
-
-    bodies = await ask("HGETALL", "payload")
-    metas = await ask("HGETALL", "meta")
-    ghosts = await ask("HGETALL", "ghosts")
-    expiry = {entry[8:] for entry in await ask("LRANGE", "expiry", 0, -1)}
-    expiry |= (await scores("expiry_odd")).keys()
-    lines: dict[bytes, list[bytes]] = {}
-    for member in await ask("ZRANGE", "lines", 0, -1):
-        lines.setdefault(member[:16], []).append(member[22:])
-    lists = {n: (await ask("LRANGE", f"ready:{n}", 0, -1))[::-1] for n in PRIORITIES}
-    names = {key.decode().split("}:")[1] async for key in redis.scan_iter(keys.named("*"))}
-    return Snapshot(
-        names,
-        {id_: _record(metas.get(id_, body)) for id_, body in bodies.items()},
-        set(metas),
-        await scores("leased"),
-        await scores("delayed"),
-        lines,
-        Counter({key: int(count) for key, count in ghosts.items()}),
-        set(await ask("SMEMBERS", "exposed")),
-        await scores("dead"),
-        lists,
-        expiry,
+    """Read everything, in one step."""
+    names = [key.decode().split("}:")[1] for key in keys.declared]
+    *contents, present = await redis.execute_command(
+        "EVAL", READ_ALL, len(keys.declared), *keys.declared
     )
+    found: dict[str, list[bytes]] = dict(zip(names, contents, strict=True))
+    lines: dict[bytes, list[bytes]] = {}
+    for member in _pairs(found["lines"]):
+        lines.setdefault(member[:16], []).append(member[22:])
+    metas = _pairs(found["meta"])
+    return Snapshot(
+        {key.decode().split("}:")[1] for key in present},
+        {id_: _record(metas.get(id_, body)) for id_, body in _pairs(found["payload"]).items()},
+        set(metas),
+        _scores(found["leased"]),
+        _scores(found["delayed"]),
+        lines,
+        Counter({key: int(count) for key, count in _pairs(found["ghosts"]).items()}),
+        set(found["exposed"]),
+        _scores(found["dead"]),
+        {n: found[f"ready:{n}"][::-1] for n in PRIORITIES},
+        {entry[8:] for entry in found["expiry"]} | _scores(found["expiry_odd"]).keys(),
+    )
+
+
+def _pairs(flat: list[bytes]) -> dict[bytes, bytes]:
+    return dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _scores(flat: list[bytes]) -> dict[bytes, int]:
+    return {member: int(float(score)) for member, score in _pairs(flat).items()}
 
 
 def _record(raw: bytes) -> Record:

@@ -11,6 +11,7 @@ from gatepost.queue import Delivery, Enqueued, Entry, Reason
 from gatepost.queue.keys import PRIORITIES
 
 EXPIRY_TOLERANCE_MS = 30_000
+OVERDUE_US = 250_000
 
 
 @dataclass
@@ -131,7 +132,8 @@ class Model:
             if message in batch or not 0 < message.expires <= self.now:
                 continue
             if message.place == "leased":
-                message.look_again = message.ends // 1000 + 1
+                overdue = self.now * 1000 + OVERDUE_US
+                message.look_again = max(message.ends, overdue) // 1000 + 1
             else:
                 latest = max(message.expires + EXPIRY_TOLERANCE_MS, message.look_again)
                 assert self.now < latest, "not seen to have expired"
@@ -212,12 +214,14 @@ class Model:
         return len(over)
 
     def remove(self, ids: Sequence[bytes]) -> list[bool]:
-        found = [self.messages.get(id_) for id_ in ids]
-        for id_, message in zip(ids, found, strict=True):
+        answers = []
+        for id_ in ids:
+            message = self.messages.get(id_)
+            answers.append(message is not None)
             self.dead.pop(id_, None)
             if message is not None:
                 self.forget(message)
-        return [message is not None for message in found]
+        return answers
 
     def purge(self) -> int:
         count = len(self.messages)

@@ -1,5 +1,6 @@
 """expire: what has outlived its time is handed out, to be reported; nothing just vanishes."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -175,3 +176,45 @@ async def test_a_few_at_a_time(queue: Queue, clock: TestClock) -> None:
     batches = [len(await queue.expire(10, 30)) for _ in range(4)]
 
     assert batches == [10, 10, 5, 0]
+
+
+async def test_an_old_time_of_one_that_came_again_holds_up_nothing(
+    queue: Queue, clock: TestClock
+) -> None:
+    # Given a message that came again to live longer, and so many others since that its old time has
+    # left the list
+    start = clock.now
+    again = entry(expires_at=start + 5_000_000, priority=1)
+    await queue.enqueue([entry(due_at=start + 90_000_000), again])
+    await queue.acknowledge(await queue.reserve(1, 30))
+    await queue.enqueue([replace(again, expires_at=start + 9_000_000)])
+    for _ in range(30):
+        await queue.enqueue(entries(100, priority=10, expires_at=start + 9_000_000))
+        await queue.acknowledge([d for d in await queue.reserve(100, 30) if d.priority == 10])
+    other = entry(expires_at=start + 5_000_001)
+    await queue.enqueue([other])
+
+    # When its old time comes, I expect the other one to be seen past it
+    await clock.advance(5001)
+    assert [d.id for _ in range(2) for d in await queue.expire(1, 30)] == [other.id]
+
+    # When its own time comes, I expect it
+    await clock.advance(4000)
+    await queue.reclaim()
+    assert again.id in {d.id for _ in range(3) for d in await queue.expire(1, 30)}
+
+
+async def test_a_lease_that_is_over_is_left_to_reclaim(queue: Queue, clock: TestClock) -> None:
+    # Given an expired message whose lease is over, but was not reclaimed yet
+    await queue.enqueue([entry(expires_at=clock.now + 5000)])
+    held = await queue.reserve(1, 30)
+    await clock.advance(31)
+
+    # When it is asked for what has expired, I expect nothing, and an answer at once
+    async with asyncio.timeout(5):
+        assert await queue.expire(1, 30) == []
+
+    # When it was reclaimed, I expect it
+    await queue.reclaim()
+    await clock.advance(1)
+    assert [d.id for d in await queue.expire(1, 30)] == [held[0].id]

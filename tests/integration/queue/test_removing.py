@@ -132,3 +132,26 @@ async def test_settled_messages_do_not_pile_up_in_the_expiry_list(
     assert await client.llen(keys.named("expiry")) < 1500
     await clock.advance(3700)
     assert [d.id for d in await queue.expire(10, 30)] == [stays.id]
+
+
+async def test_a_payload_lost_from_outside_stops_nothing(
+    queue: Queue, client: Client, keys: PartitionKeys, clock: TestClock
+) -> None:
+    """As when an operator deletes a field by hand."""
+    # Given messages in several places, one payload of each of which is deleted
+    ready, leased = entries(2), entries(2, priority=10)
+    delayed = entries(2, due_at=clock.now + 1000)
+    await queue.enqueue([*leased, *ready, *delayed])
+    await queue.expose([e.id for e in (*ready, *delayed)])
+    await queue.reserve(2, 5)
+    for message in (ready[0], leased[0], delayed[0]):
+        await client.execute_command("HDEL", keys.payload, message.id)
+        await client.execute_command("HDEL", keys.named("meta"), message.id)
+
+    # When the queue goes on, I expect the others to be delivered
+    await clock.advance(10)
+    await queue.release_due()
+    await queue.reclaim()
+    taken = [d.id for _ in range(6) for d in await queue.reserve(10, 30)]
+    assert set(taken) == {leased[1].id, ready[1].id, delayed[1].id}
+    assert {e.id for e in await queue.exposed(10)} == {ready[1].id, delayed[1].id}

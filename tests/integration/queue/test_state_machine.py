@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar, cast
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -33,7 +33,7 @@ from tests.integration.queue.testclock import TestClock
 _Item = TypeVar("_Item")
 
 # How many examples of 50 steps each; Redis has most of them, the others show that they are alike.
-EXAMPLES = {"redis": 60, "valkey": 15, "cluster": 15}
+EXAMPLES = {"redis": 100, "valkey": 20, "cluster": 20}
 LEASE_MS = 10_000
 ENOUGH = 500
 
@@ -332,6 +332,7 @@ def test_the_engine_does_what_the_model_does(kind: str, server: Server) -> None:
             max_examples=EXAMPLES[kind],
             stateful_step_count=50,
             deadline=None,
+            phases=[Phase.reuse, Phase.generate],  # shrinking takes minutes, and the steps are few
             suppress_health_check=list(HealthCheck),
         ),
     )

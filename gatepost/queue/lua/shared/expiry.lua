@@ -1,7 +1,8 @@
--- When messages expire. Most live equally long, so they expire in the order in which they came: a list
--- does, at a fifth of a sorted set's memory. EXPIRY holds time + id, latest on the left. Nobody searches
--- it: an entry whose message was settled lingers until it comes to the end, or until more than half of
--- the list can only be such. What comes out of order, or outlives the list, is in EXPIRY_ODD.
+-- When messages expire. Most live equally long, so they expire in the order in which they came: a
+-- list does, at a fifth of a sorted set's memory. EXPIRY holds time + id, latest on the left.
+-- Nobody searches it: an entry whose message was settled lingers until it comes to the end, or
+-- until more than half of the list can only be such. What comes out of order, or outlives the
+-- list, is in EXPIRY_ODD.
 --
 -- Each message that expires has an entry no earlier than it does and at most TOLERANCE later.
 local TOLERANCE, SPARE = 30000, 1000
@@ -25,8 +26,8 @@ local function note_expiry(ids, times)
   if #odd > 0 then redis.call('ZADD', EXPIRY_ODD, unpack(odd)) end
 end
 
--- Shortens the list from its old end, if most of it may be of settled messages: by twice as many as
--- were settled just now, so that it shrinks faster than it can grow.
+-- Shortens the list from its old end, if most of it may be of settled messages: by twice as many
+-- as were settled just now, so that it shrinks faster than it can grow.
 local function tidy_expiry(settled)
   local known = redis.call('HLEN', PAYLOAD)
   if known == 0 then
@@ -36,7 +37,9 @@ local function tidy_expiry(settled)
     redis.call('LTRIM', EXPIRY, 0, -1 - #entries)
     for _, entry in ipairs(entries) do
       local expires, id = struct.unpack(ENTRY, entry)
-      if redis.call('HEXISTS', PAYLOAD, id) == 1 then redis.call('ZADD', EXPIRY_ODD, 'NX', expires, id) end
+      if redis.call('HEXISTS', PAYLOAD, id) == 1 then
+        redis.call('ZADD', EXPIRY_ODD, 'NX', expires, id)
+      end
     end
   end
 end

@@ -1,5 +1,5 @@
--- The lines: the ordered ids of each key, one behind the other, in one sorted set by bytes.
--- A member is line (16), place (6), id (16). Only the first of a line may be ready, leased for
+-- The lines: the ordered ids of each key, one behind the other, in one sorted set by bytes. A
+-- member is line (16), place (6), id (16). Only the first of a line may be ready, leased for
 -- delivery or delayed; the others stand in line.
 
 local PAST_THE_LINE = string.rep('\255', 23)
@@ -13,11 +13,13 @@ local function line_of(record)
 end
 
 local function first_of(line)
-  return redis.call('ZRANGE', LINES, '[' .. line, '(' .. line .. PAST_THE_LINE, 'BYLEX', 'LIMIT', 0, 1)[1]
+  local from, to = '[' .. line, '(' .. line .. PAST_THE_LINE
+  return redis.call('ZRANGE', LINES, from, to, 'BYLEX', 'LIMIT', 0, 1)[1]
 end
 
 local function next_place(line)
-  local last = redis.call('ZRANGE', LINES, '(' .. line .. PAST_THE_LINE, '[' .. line, 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
+  local from, to = '(' .. line .. PAST_THE_LINE, '[' .. line
+  local last = redis.call('ZRANGE', LINES, from, to, 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
   if not last then return 1 end
   return struct.unpack('>I6', string.sub(last, 17, 22)) + 1
 end
@@ -34,7 +36,8 @@ local function with_due(record, due)
   return string.sub(record, 1, 56) .. struct.pack('>I8', due)
 end
 
--- The first of a line may go: now, or when it is due. One that is leased (to be expired) stays with its holder.
+-- The first of a line may go: now, or when it is due. One that is leased, because it has expired,
+-- stays with its holder.
 local function let_first_go(line)
   local first = first_of(line)
   if not first then return end
@@ -63,9 +66,9 @@ local function leave_place(record, id)
   leave_ghost(priority_of(record), id)
 end
 
--- An id whose delivery came to nothing waits again: one that was reserved at the head, where it came
--- from. One that was taken to be expired has left its ghost in the list, so it joins behind it: of equal
--- ids in a list the foremost must be the ghosts.
+-- An id whose delivery came to nothing waits again: one that was reserved at the head, where it
+-- came from. One that was taken because it has expired has left its ghost in the list, so it joins
+-- behind it: of equal ids in a list the foremost must be the ghosts.
 local function put_back(record, id)
   if not may_go(record, id) then return end
   if has(record, COUNTED) then

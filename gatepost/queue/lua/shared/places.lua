@@ -33,7 +33,8 @@ local function lay_ghost(priority, id)
   lower(class)
 end
 
--- Drops ghosts from the heads of the lists, so that nobody needs to reserve to have the memory back.
+-- Drops ghosts from the heads of the lists, so that nobody needs to reserve to have the memory
+-- back.
 local function sweep_ghosts(limit)
   if redis.call('EXISTS', GHOSTS) == 0 then return end
   for priority = 1, 10 do

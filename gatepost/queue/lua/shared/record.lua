@@ -3,8 +3,8 @@
 --   head  flags, priority, attempts, generation, enqueued (ms), expires (ms, 0 = never), tag
 --   tail  line, place in the line, due (ms); only of an ordered message
 --
--- It stands in front of the payload as it was enqueued. From its first change on the one in META counts.
--- The tag is zero unless the message is leased.
+-- It stands in front of the payload as it was enqueued. From its first change on, the one in META
+-- counts. The tag is zero unless the message is leased.
 local HEAD, HEAD_SIZE = '>BBI4I4I8I8c8', 34
 local TAIL, FULL_SIZE = '>c16I6I8', 64
 local ORDERED, ALONE, COUNTED = 1, 2, 4
@@ -51,6 +51,7 @@ end
 local function changed(record, tag, set, clear, more)
   local flags, priority, attempts, generation, enqueued, expires = struct.unpack(HEAD, record)
   flags = bit.band(bit.bor(flags, set), bit.bnot(clear))
-  local head = struct.pack(HEAD, flags, priority, attempts + more, generation, enqueued, expires, tag)
+  attempts = attempts + more
+  local head = struct.pack(HEAD, flags, priority, attempts, generation, enqueued, expires, tag)
   return head .. string.sub(record, HEAD_SIZE + 1)
 end

@@ -1,7 +1,9 @@
--- Settling. ARGV names deliveries in groups that begin with id and tag. A delivery holds its message
--- until it is settled or the lease is taken back; what no longer holds is refused, each for itself.
+-- Settling. ARGV names deliveries in groups that begin with id and tag. A delivery holds its
+-- message until it is settled or the lease is taken back; what no longer holds is refused, each
+-- for itself.
 
--- Returns the ids and records that are held, the position in ARGV of each, and the answers ('1' or '0').
+-- Returns the ids and records that are held, the place in ARGV of each, and the answers ('1',
+--          '0').
 local function held(first, width)
   local asked, ids, records, positions, answers = {}, {}, {}, {}, {}
   for i = first, #ARGV, width do asked[#asked + 1] = ARGV[i] end
