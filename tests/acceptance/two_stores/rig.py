@@ -246,6 +246,10 @@ class Rig:
 
         return transact(self.engine, run)
 
+    def age(self, seconds: int = 10) -> None:
+        """What waits by the ledger has been due for so much longer: the reconciler looks at it."""
+        self.sql("UPDATE messages SET due_at = due_at - INTERVAL :n SECOND", n=seconds)
+
     def rows(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         """What the ledger says of these messages."""
         found = self.sql("SELECT * FROM messages")

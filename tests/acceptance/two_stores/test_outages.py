@@ -37,6 +37,7 @@ def test_a_wiped_redis_loses_nothing_that_the_ledger_has(whole: Rig) -> None:
             whole.redis.flushall()
         senders.flow(50)
         senders.__exit__()
+    whole.age()
     only_redis = senders.of("queue")
     kept = [one for one in senders.promised if one not in only_redis]
     assert len(kept) > 150
@@ -62,6 +63,7 @@ def test_what_only_a_destroyed_redis_had_is_what_is_lost_and_nothing_else(edge: 
             ledger = [accepted(post(client)) for _ in range(20)]
     said = [{how for _, how in told} for told in (both, in_time, exposed, ledger)]
     assert said == [{"full"}, {"queue"}, {"queue"}, {"ledger"}]
+    edge.age()
     edge.start("worker")
     edge.wait_delivered([one for one, _ in both + in_time + ledger], 20.0)
     lost = [one for one, _ in exposed]
@@ -79,6 +81,7 @@ def test_an_aof_that_lost_its_end_loses_no_message(edge: Rig) -> None:
     os.truncate(aof, before + (aof.stat().st_size - before) * 6 // 10)
     edge.redis_server.start()
     assert 0 < edge.waiting() < 120
+    edge.age()
     edge.start("worker")
     ids = [one for one, _ in told]
     edge.wait_delivered(ids, 20.0)
@@ -97,4 +100,5 @@ def test_a_full_redis_takes_nothing_in_and_is_drained(edge: Rig) -> None:
             edge.wait_delivered([one for one, said in told if said == "full"], 10.0)
         finally:
             edge.redis.config_set("maxmemory", 2 << 30)
+    edge.age()
     edge.wait_delivered([one for one, _ in told], 20.0)
