@@ -57,7 +57,6 @@ class Registered(StrEnum):
     """What has become of a registration."""
 
     REGISTERED = "registered"
-    ALREADY = "already"
     DUPLICATE = "duplicate"
     """Another message of the same Idempotency-Key came first: `original` says which."""
     CONFLICT = "conflict"

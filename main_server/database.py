@@ -32,7 +32,8 @@ def create_ledger_engine(settings: Database) -> Engine:
     engine = create_engine(
         settings.address(),
         isolation_level="READ COMMITTED",
-        pool_size=settings.pool_size,
+        pool_size=settings.pool_size + 1,  # the reconciler's lock keeps one for itself
+        pool_timeout=8,
         max_overflow=0,
         pool_reset_on_return=None,  # every transaction here ends by itself: no ROLLBACK after each
         connect_args={"connect_timeout": 3, "read_timeout": 15, "write_timeout": 15},

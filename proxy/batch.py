@@ -6,6 +6,7 @@ is 200 with an item for each: a message that is refused doesn't touch the others
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -19,7 +20,7 @@ from proxy.admission import admit_document
 from proxy.edge import Edge, sender_of
 from proxy.headers import bad_key, check_body_headers
 from proxy.intake import Trace
-from proxy.strict_json import parse
+from proxy.strict_json import parse, parse_array
 
 MAX_ITEMS = 1000
 MAX_BATCH_BYTES = 16 * 1024 * 1024
@@ -38,8 +39,8 @@ async def accept_batch(edge: Edge, scope: Scope, receive: Receive, send: Send) -
     media_type = check_body_headers(scope, MAX_BATCH_BYTES, b"application/json", _NDJSON)
     body = await read_body(receive, MAX_BATCH_BYTES)
     items = _lines(body) if media_type == _NDJSON else _elements(body)
-    if not 1 <= len(items) <= MAX_ITEMS:
-        raise Invalid(errors=[FieldError("", f"must hold 1 to {MAX_ITEMS} messages")])
+    if not items:
+        raise _wrong_size()
 
     answers = await asyncio.gather(
         *(_answer(edge, client, context, n, item) for n, item in enumerate(items))
@@ -90,15 +91,29 @@ def _take_key(document: Any) -> str | None:
 
 
 def _elements(body: bytes) -> list[Item]:
-    documents = parse(body)
-    if not isinstance(documents, list):
-        raise Invalid(errors=[FieldError("", "must be an array of messages")])
-    return [lambda document=document: document for document in documents]  # type: ignore[misc]
+    documents = parse_array(body, most=MAX_ITEMS, longest=MAX_LINE_BYTES)
+    if documents is None:
+        raise _wrong_size()
+    return [partial(_same, document) for document in documents]
+
+
+def _same(document: Any) -> Any:
+    return document
 
 
 def _lines(body: bytes) -> list[Item]:
-    lines = [line for line in body.split(b"\n") if line.strip()]
-    return [lambda line=line: _read_line(line) for line in lines]  # type: ignore[misc]
+    """Blank lines are passed over; of a body with too many of either, little is looked at."""
+    pieces = body.split(b"\n", 2 * MAX_ITEMS)
+    lines = [piece for piece in pieces if piece.strip()]
+    if len(pieces) > 2 * MAX_ITEMS or len(lines) > MAX_ITEMS:
+        raise _wrong_size()
+    return [partial(_read_line, line) for line in lines]
+
+
+def _wrong_size() -> Invalid:
+    return Invalid(
+        errors=[FieldError("", f"must be an array or lines of 1 to {MAX_ITEMS} messages")]
+    )
 
 
 def _read_line(line: bytes) -> Any:

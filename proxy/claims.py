@@ -48,6 +48,7 @@ class Claims:
         self._redis = redis
         self._claim = redis.register_script((_FOLDER / "claim.lua").read_text())
         self._settle = redis.register_script((_FOLDER / "settle_claim.lua").read_text())
+        self._end_script = redis.register_script((_FOLDER / "end_claim.lua").read_text())
 
     async def claim(
         self, client_id: str, key_mac: bytes, fresh_id: UUID, payload_mac: bytes
@@ -77,10 +78,17 @@ class Claims:
                 args=[message_id.bytes, payload_mac, durability.value, LIFE_SECONDS],
             )
 
-    async def drop(self, client_id: str, key_mac: bytes) -> None:
+    async def drop(self, client_id: str, key_mac: bytes, message_id: UUID) -> None:
         """Nothing came of it: the next post under this key is the first again."""
+        await self._end(client_id, key_mac, message_id, "drop")
+
+    async def release(self, client_id: str, key_mac: bytes, message_id: UUID) -> None:
+        """What came of it can't be known: a repeat goes on at once, with the same id."""
+        await self._end(client_id, key_mac, message_id, "release")
+
+    async def _end(self, client_id: str, key_mac: bytes, message_id: UUID, how: str) -> None:
         async with _patience():
-            await self._redis.unlink(_key(client_id, key_mac))
+            await self._end_script(keys=[_key(client_id, key_mac)], args=[message_id.bytes, how])
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from gatepost.contract import Registered, RegisterResult
 from gatepost.envelope import Envelope
-from gatepost.errors import KeyReused, StillUnderWay, Unavailable
+from gatepost.errors import GatepostError, KeyReused, OutcomeUnknown, StillUnderWay, Unavailable
 from gatepost.queue import QueueError
 from proxy.admission import Submission
 from proxy.claims import Claim, Claims, Standing
@@ -74,18 +74,29 @@ class KeyedCommit:
             raise StillUnderWay()
         if claim is not None and claim.standing is Standing.DONE:
             return Committed(claim.message_id, claim.durability, replayed=True)
+        message_id = claim.message_id if claim else fresh_id
         try:
-            envelope = envelop(claim.message_id if claim else fresh_id)
-            committed = await self._in_sequence(envelope)
-        except (KeyReused, Unavailable):
-            with contextlib.suppress(QueueError):
-                await self._claims.drop(key.client_id, key.mac)
+            committed = await self._in_sequence(envelop(message_id))
+        except GatepostError as error:
+            if claim is not None:
+                await self._end(key, message_id, error)
             raise
-        with contextlib.suppress(QueueError):
-            await self._claims.settle(
-                key.client_id, key.mac, committed.message_id, key.payload_mac, committed.durability
-            )
+        if claim is not None or not self._commit.queue_problem:
+            with contextlib.suppress(QueueError):
+                await self._claims.settle(
+                    key.client_id,
+                    key.mac,
+                    committed.message_id,
+                    key.payload_mac,
+                    committed.durability,
+                )
         return committed
+
+    async def _end(self, key: Key, message_id: UUID, error: GatepostError) -> None:
+        """Our claim is of no use to us any more; it must not stand in the way of a repeat."""
+        end = self._claims.release if isinstance(error, OutcomeUnknown) else self._claims.drop
+        with contextlib.suppress(QueueError):
+            await end(key.client_id, key.mac, message_id)
 
     async def _claim(self, key: Key, fresh_id: UUID) -> Claim | None:
         """None where Redis can't be asked: then the ledger decides."""
@@ -109,7 +120,10 @@ class KeyedCommit:
 def _ledger_state(registered: RegisterResult | State) -> State:
     if isinstance(registered, State):
         return registered
-    if registered.result is Registered.CONFLICT:
-        raise KeyReused()
-    committed = registered.result in (Registered.REGISTERED, Registered.DUPLICATE)
-    return State.COMMITTED if committed else State.REFUSED
+    match registered.result:
+        case Registered.REGISTERED | Registered.DUPLICATE:
+            return State.COMMITTED
+        case Registered.CONFLICT:
+            raise KeyReused()
+        case _:  # the ledger can't take this message, now or ever: nobody may promise it
+            raise Unavailable()

@@ -18,25 +18,86 @@ MAX_DEPTH = 16
 _NESTING = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
 
 
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
 def parse(body: bytes) -> Any:
+    text = _decode(body)
+    document, end = _read(text)
+    if text[end:].strip(" \t\r\n"):
+        raise Malformed(f"The body is not JSON: something follows it, at character {end}.")
+    return document
+
+
+def parse_array(body: bytes, *, most: int, longest: int) -> list[Any] | None:
+    """The elements of an array, read one by one; None if it is none, or holds more than `most`.
+
+    An element longer than `longest` characters can't be read. So the work is bounded by what may
+    be in a good array, and not by what fits into a body.
+    """
+    text = _decode(body)
+    at = _after_space(text, 0)
+    if text[at : at + 1] != "[":
+        _read(text[:longest])  # a document all the same, or not even that
+        return None
+    at = _after_space(text, at + 1)
+    elements: list[Any] = []
+    while text[at : at + 1] != "]":
+        if elements:
+            at = _after_space(text, _expect(text, at, ","))
+        if len(elements) == most:
+            return None
+        element, length = _read(text[at : at + longest], at)
+        elements.append(element)
+        at = _after_space(text, at + length)
+    if _after_space(text, at + 1) != len(text):
+        raise Malformed(f"The body is not JSON: something follows it, at character {at + 1}.")
+    return elements
+
+
+def _decode(body: bytes) -> str:
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Malformed(f"The body is not UTF-8, at byte {error.start}.") from None
     if text.startswith("\ufeff"):
         raise Malformed("The body begins with a byte order mark; send it without.")
-    if text.count("[") + text.count("{") > MAX_DEPTH and _depth(text) > MAX_DEPTH:
-        raise Malformed(f"The document is nested deeper than {MAX_DEPTH} levels.")
+    return text
+
+
+def _read(text: str, offset: int = 0) -> tuple[Any, int]:
+    """The first value of a text, and where it ends; `offset` is where the text stands itself."""
     try:
-        document = _decoder.decode(text)
+        document, end = _decoder.raw_decode(text, _after_space(text, 0))
     except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
+        place = f"character {offset + error.pos}"
         raise Malformed(f"The body is not JSON: {error.msg}, at {place}.") from None
     except ValueError:  # an integer with more digits than Python converts
         raise Malformed("A number in the document is too long.") from None
+    except RecursionError:
+        raise _too_deep() from None
+    text = text[:end]
+    if text.count("[") + text.count("{") > MAX_DEPTH and _depth(text) > MAX_DEPTH:
+        raise _too_deep()
     if "\\u" in text:
         _refuse_surrogates(document)
-    return document
+    return document, end
+
+
+def _too_deep() -> Malformed:
+    return Malformed(f"The document is nested deeper than {MAX_DEPTH} levels.")
+
+
+def _after_space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    assert match is not None
+    return match.end()
+
+
+def _expect(text: str, at: int, character: str) -> int:
+    if text[at : at + 1] != character:
+        raise Malformed(f"The body is not JSON: '{character}' is missing, at character {at}.")
+    return at + 1
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -44,7 +45,8 @@ class Child:
     async def heart_loop(self, checks: Callable[[], Checks]) -> None:
         """Tells the supervisor that this loop turns; dies with it."""
         while not self.stop.is_set():
-            os.write(self.pipe, json.dumps(checks()).encode() + b"\n")
+            with suppress(BlockingIOError):  # a supervisor that stands still must not stop us
+                os.write(self.pipe, json.dumps(checks()).encode() + b"\n")
             await pause(self.stop, HEARTBEAT_SECONDS)
 
 
@@ -171,6 +173,7 @@ class Supervisor:
 
     def _fork(self) -> _Running:
         reading, writing = os.pipe()
+        os.set_blocking(writing, False)
         sys.stdout.flush()
         pid = os.fork()
         if pid == 0:

@@ -101,6 +101,7 @@ def _deliver(
     offers: Sequence[DeliveryOffer],
     now: int,
 ) -> list[DeliverResult]:
+    held = data_keys.hold(connection)  # before any row, as everybody does
     ids = sorted({offer.message_id.bytes for offer in offers})
     standings = repository.lock_standings(connection, ids)
     new = {
@@ -121,7 +122,6 @@ def _deliver(
     ]
     attempts = {offer.message_id: offer.attempt for offer in offers}
     outcomes = {result.message_id: result for result in results}
-    held = data_keys.hold(connection)
     rows = [
         _new_row(keyring, held, arrival, outcomes[message_id], originals, attempts, now)
         for message_id, arrival in new.items()

@@ -37,6 +37,7 @@ def _ensure(connection: Connection, table: str, today: date) -> list[date]:
             connection.execute(text(reorganize(table, missing)))
         return missing
     finally:
+        connection.execute(text("SET SESSION lock_wait_timeout = DEFAULT"))
         connection.execute(text("SELECT RELEASE_LOCK(:name)"), {"name": _ADVISORY_LOCK})
 
 

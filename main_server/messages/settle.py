@@ -40,8 +40,8 @@ def _settle(
     arrivals: Mapping[UUID, Arrival],
     items: Sequence[SettleItem],
 ) -> None:
+    held = data_keys.hold(connection)  # before any row, as everybody does
     standings = repository.lock_standings(connection, [item.message_id.bytes for item in items])
-    held = data_keys.hold(connection)
     for item in items:
         if item.message_id.bytes in standings:
             _advance(connection, item)

@@ -10,7 +10,7 @@ from prometheus_client import Counter, Gauge
 from sqlalchemy.exc import SQLAlchemyError
 
 from gatepost.clock import Clock
-from gatepost.errors import KeysUnavailable
+from gatepost.errors import Unavailable
 from gatepost.logs import Log
 from gatepost.loops import pause
 from gatepost.queue import QueueError, Queues
@@ -60,7 +60,7 @@ class Reconciler:
             try:
                 in_haste = await self._leads() and await self._turn()
                 self._heard()
-            except (SQLAlchemyError, QueueError, KeysUnavailable) as error:
+            except (SQLAlchemyError, QueueError, Unavailable) as error:
                 self._missed(error)
             await pause(stop, 0 if in_haste else TICK_SECONDS)
         await self._ledger.run(self._leadership.release)

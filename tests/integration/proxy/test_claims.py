@@ -93,11 +93,43 @@ async def test_the_ledgers_id_takes_the_place_of_the_claimed_one(claims: Claims)
 
 
 async def test_a_dropped_claim_was_never_there(claims: Claims) -> None:
-    await claims.claim(CLIENT_ID, KEY, ids.new(), PAYLOAD)
-    await claims.drop(CLIENT_ID, KEY)
-    second = ids.new()
+    first, second = ids.new(), ids.new()
+    await claims.claim(CLIENT_ID, KEY, first, PAYLOAD)
+    await claims.drop(CLIENT_ID, KEY, first)
     claim = await claims.claim(CLIENT_ID, KEY, second, OTHER)
     assert (claim.standing, claim.message_id) == (Standing.OURS, second)
+
+
+async def test_after_an_unknown_outcome_a_repeat_goes_on_at_once_with_the_same_id(
+    claims: Claims,
+) -> None:
+    first = ids.new()
+    await claims.claim(CLIENT_ID, KEY, first, PAYLOAD)
+    await claims.release(CLIENT_ID, KEY, first)
+    claim = await claims.claim(CLIENT_ID, KEY, ids.new(), PAYLOAD)
+    assert (claim.standing, claim.message_id) == (Standing.OURS, first)
+
+
+async def test_nobody_ends_a_claim_that_is_anothers_or_done(claims: Claims) -> None:
+    first = ids.new()
+    await claims.claim(CLIENT_ID, KEY, first, PAYLOAD)
+    for end in (claims.drop, claims.release):
+        await end(CLIENT_ID, KEY, ids.new())
+    claim = await claims.claim(CLIENT_ID, KEY, ids.new(), PAYLOAD)
+    assert (claim.standing, claim.message_id) == (Standing.UNDER_WAY, first)
+    await claims.settle(CLIENT_ID, KEY, first, PAYLOAD, Durability.QUEUE)
+    for end in (claims.drop, claims.release):
+        await end(CLIENT_ID, KEY, first)
+    claim = await claims.claim(CLIENT_ID, KEY, ids.new(), PAYLOAD)
+    assert (claim.standing, claim.message_id) == (Standing.DONE, first)
+
+
+async def test_more_at_once_than_there_are_connections_wait_for_one(claims: Claims) -> None:
+    keys = [number.to_bytes(32, "big") for number in range(300)]
+    answers = await asyncio.gather(
+        *(claims.claim(CLIENT_ID, key, ids.new(), PAYLOAD) for key in keys)
+    )
+    assert {one.standing for one in answers} == {Standing.OURS}
 
 
 async def test_clients_and_keys_are_told_apart(claims: Claims) -> None:
@@ -135,7 +167,7 @@ async def test_a_full_redis_takes_no_claim_but_settles_and_drops_those_there_are
         with pytest.raises(QueueFull):
             await claims.claim(CLIENT_ID, OTHER, ids.new(), PAYLOAD)
         await claims.settle(CLIENT_ID, KEY, first, PAYLOAD, Durability.LEDGER)
-        await claims.drop(CLIENT_ID, KEY)
+        await claims.drop(CLIENT_ID, KEY, first)
     finally:
         await redis.config_set("maxmemory", 2 << 30)
 
@@ -155,4 +187,4 @@ async def test_the_proxys_own_account_may_do_all_of_it(redis_server: RedisServer
         first = ids.new()
         await claims.claim(CLIENT_ID, key, first, PAYLOAD)
         await claims.settle(CLIENT_ID, key, first, PAYLOAD, Durability.FULL)
-        await claims.drop(CLIENT_ID, key)
+        await claims.drop(CLIENT_ID, key, first)

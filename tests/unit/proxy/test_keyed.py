@@ -45,10 +45,15 @@ class Claims:
             raise QueueUnavailable
         self.kept = (message_id, durability)
 
-    async def drop(self, _client: str, _mac: bytes) -> None:
+    async def drop(self, _client: str, _mac: bytes, _message_id: UUID) -> None:
         if self._away:
             raise QueueUnavailable
         self.kept = "dropped"
+
+    async def release(self, _client: str, _mac: bytes, _message_id: UUID) -> None:
+        if self._away:
+            raise QueueUnavailable
+        self.kept = "released"
 
 
 class Post:
@@ -149,7 +154,16 @@ async def test_a_conflict_in_the_ledger_is_told_and_leaves_no_claim() -> None:
     assert post.stores.queue.asked == []
 
 
-@pytest.mark.parametrize("ledger", [REFUSED, UNKNOWN, result(Registered.REFUSED)], ids=str)
+@pytest.mark.parametrize("what", [Registered.REFUSED, Registered.EXPIRED])
+async def test_what_the_ledger_can_not_take_is_promised_by_nobody(what: Registered) -> None:
+    post = Post()
+    with pytest.raises(Unavailable):
+        await post.through(result(what), None)
+    assert post.stores.queue.asked == []
+    assert post.claims.kept == "dropped"
+
+
+@pytest.mark.parametrize("ledger", [REFUSED, UNKNOWN], ids=str)
 async def test_without_the_ledger_the_queue_decides_and_the_message_is_exposed(ledger: Any) -> None:
     post = Post()
     assert await post.through(ledger, None) == Committed(post.fresh, Durability.QUEUE)
@@ -183,7 +197,7 @@ async def test_what_may_have_been_taken_keeps_its_claim(ledger: Any, queue: Any)
     post = Post()
     with pytest.raises(OutcomeUnknown):
         await post.through(ledger, queue)
-    assert post.claims.kept is None
+    assert post.claims.kept == "released"  # at once: nobody is under way any more
 
 
 async def test_a_queue_that_hangs_does_not_hold_up_what_the_ledger_has() -> None:

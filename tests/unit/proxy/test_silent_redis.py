@@ -58,4 +58,4 @@ async def test_a_claim_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(QueueSlow):
         await claims.claim(CLIENT_ID, b"k" * 32, ids.new(), b"p" * 32)
     with pytest.raises(QueueSlow):
-        await claims.drop(CLIENT_ID, b"k" * 32)
+        await claims.drop(CLIENT_ID, b"k" * 32, ids.new())

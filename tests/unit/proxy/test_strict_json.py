@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gatepost.errors import Malformed
-from proxy.strict_json import MAX_DEPTH, parse
+from proxy import strict_json
+from proxy.strict_json import MAX_DEPTH, parse, parse_array
 
 DEEPEST = b"[" * MAX_DEPTH + b"]" * MAX_DEPTH
 TOO_DEEP = b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1)
@@ -174,3 +175,53 @@ def test_no_document_holds_a_process_up(body: bytes) -> None:
     with suppress(Malformed):
         parse(body)
     assert time.process_time() - started < 0.05
+
+
+@pytest.mark.parametrize("text", ["[]", " [ ] ", "[1]", '[1 , {"a": [2]} ,\n"x"]', "[[],{}]"])
+def test_an_array_is_read_as_the_standard_library_reads_it(text: str) -> None:
+    assert parse_array(text.encode(), most=9, longest=99) == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1]]", "[1] x", "x", "[1;2]", "nul"]
+)
+def test_what_is_no_array_in_json_is_refused(text: str) -> None:
+    with pytest.raises(Malformed):
+        parse_array(text.encode(), most=9, longest=99)
+
+
+def test_another_document_and_an_array_of_too_many_are_told_apart_from_bad_json() -> None:
+    assert parse_array(b'{"a": 1}', most=9, longest=99) is None
+    assert parse_array(b"[1,2,3]", most=2, longest=99) is None
+
+
+def test_an_element_that_is_too_long_or_too_deep_is_refused() -> None:
+    with pytest.raises(Malformed):
+        parse_array(b'["' + b"x" * 99 + b'"]', most=9, longest=99)
+    with pytest.raises(Malformed, match="nested"):
+        parse_array(b"[" * 5000 + b"]" * 5000, most=9, longest=20_000)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"[" + b"{}," * 5_000_000 + b"{}]", id="many elements"),
+        pytest.param(b'[{"a":[' + b"{}," * 5_000_000 + b"{}]}]", id="one element of many"),
+        pytest.param(b'{"a":[' + b"0," * 7_000_000 + b"0]}", id="no array, of many"),
+    ],
+)
+def test_of_a_body_with_too_many_parts_little_is_read(body: bytes) -> None:
+    """The parser is told what it may look at: counted, because a time would depend on others."""
+    read = 0
+    original = strict_json._decoder.raw_decode
+
+    def counting(text: str, at: int = 0) -> tuple[object, int]:
+        nonlocal read
+        read += len(text)
+        return original(text, at)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strict_json._decoder, "raw_decode", counting)
+        with suppress(Malformed):
+            assert parse_array(body, most=1000, longest=16_384) is None
+    assert read <= 1001 * 16_384
