@@ -47,7 +47,7 @@ def _rates(rows: list[dict[str, Any]]) -> list[str]:
         "",
         "Messages a second over one connection, one call after the other. The yardstick promises",
         "nothing: LPUSH, then BRPOP for single messages and pipelines of RPOP for batches. CPU is",
-        "what Redis used for each message from beginning to end.",
+        "what Redis used for each message from beginning to end. Medians of three rounds in turns.",
         "",
         "| batch | enqueue | reserve | acknowledge | LPUSH | BRPOP / RPOP | Redis CPU µs, engine"
         " | Redis CPU µs, yardstick | noise |",

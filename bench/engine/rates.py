@@ -1,10 +1,12 @@
 """How fast messages join, are reserved and are settled, beside what Redis can do at all.
 
 The yardsticks promise nothing: bare LPUSH and BRPOP, one at a time, and the same in redis-py's
-pipelines. They are measured in the same run, in turns with the engine, on the same connection.
+pipelines. They are measured in the same run, in turns with the engine, on the same connection; a
+figure is the median of its rounds.
 """
 
 import os
+import statistics
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -16,6 +18,7 @@ BATCHES = (1, 10, 100, 500)
 LIST = "yardstick"
 SECONDS_WORTH = 2000  # messages for each message of a batch: about a second of each
 MOST = 60_000
+ROUNDS = 3
 LEASE_SECONDS = 600.0
 
 
@@ -25,14 +28,17 @@ async def measure(bed: Bed, share: float) -> list[dict[str, Any]]:
     for batch in BATCHES:
         count = max(batch, int(min(MOST, SECONDS_WORTH * batch) * share) // batch * batch)
         os.sync()  # the disk has what it is owed
-        row: dict[str, Any] = {"batch": batch, "messages": count, "noise": noise()}
-        row |= await _engine(bed, batch, count)
-        row |= await _yardstick(bed, batch, count)
-        rows.append(row)
+        quiet = noise()
+        rounds = [
+            await _engine(bed, batch, count) | await _yardstick(bed, batch, count)
+            for _ in range(ROUNDS)
+        ]
+        row = {name: statistics.median(found[name] for found in rounds) for name in rounds[0]}
+        rows.append({"batch": batch, "messages": count, "noise": quiet} | row)
     return rows
 
 
-async def _engine(bed: Bed, batch: int, count: int) -> dict[str, Any]:
+async def _engine(bed: Bed, batch: int, count: int) -> dict[str, float]:
     queue, entries, held = Queue(bed.redis, "rates"), messages(count), list[Delivery]()
     starts = range(0, count, batch)
 
@@ -53,7 +59,7 @@ async def _engine(bed: Bed, batch: int, count: int) -> dict[str, Any]:
     return found
 
 
-async def _yardstick(bed: Bed, batch: int, count: int) -> dict[str, Any]:
+async def _yardstick(bed: Bed, batch: int, count: int) -> dict[str, float]:
     async def push() -> None:
         for _ in range(0, count, batch):
             await _pipelined(bed.redis, batch, lambda redis: redis.lpush(LIST, PAYLOAD))
@@ -78,9 +84,11 @@ async def _pipelined(redis: Any, batch: int, command: Callable[[Any], Any]) -> N
     await pipeline.execute()
 
 
-async def _rates(bed: Bed, count: int, **steps: Callable[[], Awaitable[object]]) -> dict[str, Any]:
+async def _rates(
+    bed: Bed, count: int, **steps: Callable[[], Awaitable[object]]
+) -> dict[str, float]:
     """Messages a second of each step, and Redis's CPU for each message of all of them."""
-    found: dict[str, Any] = {}
+    found: dict[str, float] = {}
     cpu = bed.cpu()
     for name, step in steps.items():
         found[name] = round(count / await timed(step))
