@@ -15,6 +15,10 @@ SHARED = sorted((FOLDER / "shared").glob("*.lua"))
 READING = {"exposed", "missing", "peek", "stats"}
 # What a script may call a key by: the declared names, and locals that are one of the ready lists.
 KEY = re.compile(r"(?:%s|KEYS\[READY \+ priority\]|list|unpack\(KEYS, READY \+ 1\))[,)]")
+WALKING = {
+    *("HGETALL", "HKEYS", "HVALS", "KEYS", "LINSERT", "LPOS", "LREM", "SCAN", "SMEMBERS", "SORT"),
+    *("ZCOUNT", "ZLEXCOUNT", "ZRANGEBYLEX", "ZRANGEBYSCORE", "ZREVRANGE"),
+}
 CALL = re.compile(r"redis\.call\(\s*'(\w+)',?\s*([^\n]*)")
 
 operation = pytest.mark.parametrize("file", OPERATIONS, ids=lambda file: file.stem)
@@ -45,6 +49,14 @@ def test_keys_are_never_made_up(file: Path) -> None:
     key = re.compile(KEY.pattern % names)
     for command, rest in CALL.findall(file.read_text()):
         assert command == "TIME" or key.match(rest), f"{command} {rest}"
+
+
+@pytest.mark.parametrize("file", OPERATIONS + SHARED, ids=lambda file: file.stem)
+def test_no_command_walks_a_structure(file: Path) -> None:
+    """What a message costs must not grow with what waits."""
+    for command, rest in CALL.findall(file.read_text()):
+        assert command not in WALKING, command
+        assert command != "ZRANGE" or "'LIMIT'" in rest, f"{command} {rest}"
 
 
 @operation

@@ -41,7 +41,7 @@ local function sweep_ghosts(limit)
     local list, class = KEYS[READY + priority], string.char(priority)
     while limit > 0 and redis.call('HEXISTS', GHOSTS, class) == 1 do
       local id = redis.call('LINDEX', list, -1)
-      if redis.call('HEXISTS', GHOSTS, class .. id) == 0 then break end
+      if not id or redis.call('HEXISTS', GHOSTS, class .. id) == 0 then break end
       redis.call('RPOP', list)
       lay_ghost(priority, id)
       limit = limit - 1
