@@ -9,6 +9,9 @@ from datetime import UTC, datetime, timedelta
 
 TOLERATED_MS = 100
 WORTH_NOTING_MS = 2_000
+LEAP_MS = 300_000
+TIMES_TO_BELIEVE = 5
+SAME_MS = 1_000
 
 FIRST_MS, LAST_MS = -30_610_224_000_000, 253_402_300_799_999
 """The years 1000 to 9999: what a DATETIME of the ledger is sure to hold."""
@@ -18,33 +21,61 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 class Clock:
-    """Milliseconds since the epoch; monotonic within the process."""
+    """Milliseconds since the epoch; monotonic within the process.
 
-    __slots__ = ("_latest", "offset_ms")
+    It goes by the machine's monotonic clock from where it was last set, so that a wall clock that
+    is set while we run changes nothing. The wall clock says where it begins.
+    """
+
+    __slots__ = ("_base", "_corrected", "_latest", "_suspected")
 
     def __init__(self) -> None:
+        self._base = _wall_ms() - _steady_ms()
+        self._corrected = False
+        self._suspected: list[int] = []
         self._latest = 0
-        self.offset_ms = 0
 
     def now_ms(self) -> int:
-        self._latest = max(self._latest, _wall_ms() + self.offset_ms)
+        now = self._base + _steady_ms()
+        if self._latest - now > LEAP_MS:
+            self._latest = now  # we were led astray: to stay there is worse than one step back
+        self._latest = max(self._latest, now)
         return self._latest
 
     def correct(self, reference_ms: int, took_ms: float) -> None:
-        """By a reference that was read just now, in a call that took so long."""
-        offset = reference_ms - _wall_ms() + round(took_ms / 2)
-        self.offset_ms = offset if abs(offset) > max(took_ms, TOLERATED_MS) else 0
+        """By a reference that was read just now, in a call that took so long.
+
+        The first one is believed. Later ones that are far from it must be seen several times.
+        """
+        base = reference_ms - _steady_ms() + round(took_ms / 2)
+        if self._corrected and abs(base - self._base) > LEAP_MS:
+            near = [one for one in self._suspected if abs(one - base) <= SAME_MS]
+            self._suspected = [*near, base]
+            if len(self._suspected) < TIMES_TO_BELIEVE:
+                return
+        self._suspected = []
+        self._corrected = True
+        if abs(base - self._base) > max(took_ms, TOLERATED_MS):
+            self._base = base
 
     @property
     def note(self) -> str | None:
-        """What operators should know: that this machine's clock is wrong."""
-        if abs(self.offset_ms) <= WORTH_NOTING_MS:
+        """What operators should know: that a clock is wrong, this machine's or the shared one."""
+        if self._suspected:
+            leap = (self._suspected[-1] - self._base) / 1000
+            return f"the shared clock leapt by {leap:.1f} s; that is not believed yet"
+        off = _wall_ms() - _steady_ms() - self._base
+        if abs(off) <= WORTH_NOTING_MS:
             return None
-        return f"this clock is off by {-self.offset_ms / 1000:.1f} s; it is being corrected"
+        return f"this machine's clock is off by {off / 1000:.1f} s; it is being corrected"
 
 
 def _wall_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+def _steady_ms() -> int:
+    return time.monotonic_ns() // 1_000_000
 
 
 def iso(ms: int) -> str:

@@ -16,7 +16,7 @@ from gatepost.service.requests import RequestMetrics, Requests
 from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
 from gatepost.tls import server_context
-from main_server.ca.callers import Callers, callers_loop
+from main_server.ca.callers import Callers, callers_loop, read_callers
 from main_server.ca.pki import create_pki_app
 from main_server.checks import Checks, Safety
 from main_server.context import Context
@@ -34,7 +34,8 @@ from main_server.settings import MainServerSettings
 
 
 async def main(settings: MainServerSettings, child: Child) -> None:
-    clock, callers = Clock(), Callers()
+    clock, callers = Clock(), Callers()  # the ledger sets this clock
+    redis_clock = Clock()
     engine = create_ledger_engine(settings.database)
     ledger = Ledger(engine, settings.database.pool_size)
     masters = MasterKeys(partial(read_master_keys, settings.keys.master_key_file))
@@ -46,7 +47,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
                 lambda: {
                     "ledger": needed(callers.problem),
                     "redis": helpful(watch.problem),
-                    "clock": helpful(clock.note),
+                    "clock": helpful(clock.note or redis_clock.note),
                     "safety": needed(safety.problem),
                 }
             )
@@ -68,10 +69,10 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         )
         loops.start(callers_loop(child.stop, child.log, ledger, clock, callers))
         loops.start(reconciler.loop(child.stop))
-        loops.start(redis_loop(child.stop, child.log, redis, watch, clock))
+        loops.start(redis_loop(child.stop, child.log, redis, watch, redis_clock))
         loops.start(housekeeping_loop(child.stop, child.log, ledger, clock))
         loops.start(checks.loop(child.stop))
-        loops.start(keys_loop(child.stop, child.log, ledger, keyring, clock, settings.keys))
+        loops.start(keys_loop(child.stop, child.log, ledger, keyring, redis_clock, settings.keys))
         loops.start(serve(app, child.listeners[0], tls, child.stop))
         loops.start(serve(pki, child.listeners[1], None, child.stop))
 
@@ -89,6 +90,7 @@ async def _wait_for_keyring(
     """Until the ledger is there and migrated: nothing can be served without it."""
     for wait in backoff(0.2, 5.0):
         try:
+            callers.learn(await ledger.run(read_callers, clock))
             await ledger.run(ensure_partitions, today(clock))
             return await ledger.run(open_keyring, masters)
         except KeysUnavailable as error:

@@ -29,6 +29,7 @@ class RedisWatch:
 async def redis_loop(
     stop: asyncio.Event, log: Log, redis: Redis, watch: RedisWatch, clock: Clock
 ) -> None:
+    noted = None
     while not stop.is_set():
         problem = await look(redis, clock)
         if problem != watch.problem:
@@ -36,8 +37,9 @@ async def redis_loop(
         watch.problem = problem
         if problem is None:
             watch.answers()
-        if clock.note:
-            log.warning("clock.differs", seconds=round(clock.offset_ms / 1000, 1))
+        if clock.note != noted:
+            (log.warning if clock.note else log.info)("clock.changed", problem=clock.note)
+            noted = clock.note
         await pause(stop, WATCH_SECONDS)
 
 

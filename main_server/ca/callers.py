@@ -4,16 +4,18 @@ Unknown means refused, whoever signed it.
 """
 
 import asyncio
+import time
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from gatepost.clock import Clock, from_ms
+from gatepost.clock import Clock, to_ms
 from gatepost.identity import Identity, Role
 from gatepost.logs import Log
 from gatepost.loops import pause
 from main_server.ca import repository
 from main_server.database import Ledger, transact
+from main_server.keys.repository import read_time
 
 REFRESH_SECONDS = 1.0
 
@@ -31,7 +33,10 @@ class Callers:
 
 
 def read_callers(engine: Engine, clock: Clock) -> list[repository.Known]:
-    now = from_ms(clock.now_ms())
+    """By the ledger's clock, which all main servers share and by which they set their own."""
+    started = time.perf_counter()
+    now = transact(engine, read_time)
+    clock.correct(to_ms(now), (time.perf_counter() - started) * 1000)
     return transact(engine, lambda c: repository.list_known(c, list(Role), now))
 
 

@@ -13,11 +13,87 @@ FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 """The years 1 to 9999."""
 
 
-def test_a_wall_clock_that_is_set_back_is_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = iter([5_000, 4_000, 4_999, 5_001])
-    monkeypatch.setattr(time, "time_ns", lambda: next(told) * 1_000_000)
+class Machine:
+    """A machine whose two clocks a test can set."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.wall, self.steady = 1_000_000_000, 0
+        monkeypatch.setattr(time, "time_ns", lambda: self.wall * 1_000_000)
+        monkeypatch.setattr(time, "monotonic_ns", lambda: self.steady * 1_000_000)
+
+    def passes(self, ms: int) -> None:
+        self.wall += ms
+        self.steady += ms
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    return Machine(monkeypatch)
+
+
+@pytest.mark.parametrize("step", [-3_600_000, -1, 400 * 86_400_000])
+def test_a_wall_clock_that_is_set_while_we_run_is_not_seen(machine: Machine, step: int) -> None:
     clock = Clock()
-    assert [clock.now_ms() for _ in range(4)] == [5_000, 5_000, 5_000, 5_001]
+    before = clock.now_ms()
+    machine.wall += step
+    machine.passes(5)
+    assert clock.now_ms() == before + 5
+
+
+@pytest.mark.parametrize("off", [-400 * 86_400_000, -3_600_000, -200, 200, 400 * 86_400_000])
+def test_a_wall_clock_that_is_wrong_at_the_start_is_corrected_at_once(
+    machine: Machine, off: int
+) -> None:
+    true = machine.wall
+    machine.wall += off
+    clock = Clock()
+    clock.correct(true, took_ms=2)
+    assert abs(clock.now_ms() - true) <= 1
+    machine.passes(1000)
+    assert abs(clock.now_ms() - true - 1000) <= 1
+    assert bool(clock.note) is (abs(off) > 2_000)
+
+
+def test_a_reference_that_is_as_near_as_it_can_tell_changes_nothing(machine: Machine) -> None:
+    clock = Clock()
+    before = clock.now_ms()
+    clock.correct(machine.wall + 80, took_ms=2)
+    clock.correct(machine.wall + 400, took_ms=900)
+    assert clock.now_ms() == before
+
+
+@pytest.mark.parametrize("leap", [5 * 86_400_000, -5 * 86_400_000])
+def test_one_wrong_answer_of_the_shared_clock_is_told_and_not_believed(
+    machine: Machine, leap: int
+) -> None:
+    clock = Clock()
+    clock.correct(machine.wall, took_ms=0)
+    clock.correct(machine.wall + leap, took_ms=0)
+    assert clock.now_ms() == machine.wall
+    assert "leapt" in (clock.note or "")
+    machine.passes(1000)
+    clock.correct(machine.wall, took_ms=0)
+    assert (clock.now_ms(), clock.note) == (machine.wall, None)
+
+
+def test_a_leap_that_stays_is_believed_and_so_is_the_way_back(machine: Machine) -> None:
+    clock = Clock()
+    clock.correct(machine.wall, took_ms=0)
+    for leap in (5 * 86_400_000, 0):
+        for _ in range(5):
+            machine.passes(1000)
+            clock.correct(machine.wall + leap, took_ms=0)
+        assert clock.now_ms() == machine.wall + leap
+
+
+def test_a_small_step_back_of_the_shared_clock_is_waited_out(machine: Machine) -> None:
+    clock = Clock()
+    clock.correct(machine.wall + 2_000, took_ms=0)
+    ahead = clock.now_ms()
+    clock.correct(machine.wall, took_ms=0)
+    assert clock.now_ms() == ahead
+    machine.passes(3_000)
+    assert clock.now_ms() == machine.wall
 
 
 def test_the_clock_tells_the_time() -> None:

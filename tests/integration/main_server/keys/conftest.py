@@ -106,7 +106,7 @@ class House:
         """The same client on the noon of a day."""
         clock = Clock()
         if day is not None:
-            clock.offset_ms = noon_of(day) - Clock().now_ms()
+            clock.correct(noon_of(day), took_ms=0)
         return replace(self.room, clock=clock)
 
     def pair(self, day: date | None = None) -> Pair:

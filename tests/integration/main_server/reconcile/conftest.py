@@ -28,7 +28,7 @@ QUEUE = "message_queue"
 def clock_ahead() -> Clock:
     """For which all that was queued just now is overdue."""
     clock = Clock()
-    clock.offset_ms = AHEAD_MS
+    clock.correct(clock.now_ms() + AHEAD_MS, took_ms=0)
     return clock
 
 
