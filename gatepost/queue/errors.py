@@ -59,6 +59,7 @@ _BY_TYPE: tuple[tuple[type[Exception], type[QueueError]], ...] = (
 _BY_WORD: dict[str, type[QueueError]] = {
     "OOM": QueueFull,
     "READONLY": QueueReadOnly,
+    "UNBLOCKED": QueueReadOnly,  # to who waits, as it becomes a replica
     "MISCONF": QueueReadOnly,
     "NOREPLICAS": QueueReadOnly,
     "LOADING": QueueLoading,

@@ -28,6 +28,7 @@ CASES = [
     (redis_errors.OutOfMemoryError("command not allowed"), QueueFull),
     (redis_errors.ResponseError("OOM command not allowed"), QueueFull),
     (redis_errors.ReadOnlyError("You can't write"), QueueReadOnly),
+    (redis_errors.ResponseError("UNBLOCKED force unblock from blocking operation"), QueueReadOnly),
     (redis_errors.ResponseError("MISCONF Errors writing to the AOF file"), QueueReadOnly),
     (redis_errors.ResponseError("NOREPLICAS Not enough good replicas"), QueueReadOnly),
     (redis_errors.ResponseError("MASTERDOWN Link with MASTER is down"), QueueUnavailable),
