@@ -37,6 +37,8 @@ async def accept_batch(edge: Edge, scope: Scope, receive: Receive, send: Send) -
     context = context_of(scope)
     client = sender_of(edge, scope)
     media_type = check_body_headers(scope, MAX_BATCH_BYTES, b"application/json", _NDJSON)
+    edge.depths.check(edge.senders.domain_of(client))
+    await edge.limits.take(client)  # for the first item: without it nothing is read
     body = await read_body(receive, MAX_BATCH_BYTES)
     items = _lines(body) if media_type == _NDJSON else _elements(body)
     if not items:
@@ -59,7 +61,8 @@ async def _answer(
     try:
         domain = edge.senders.domain_of(client)
         edge.depths.check(domain)
-        await edge.limits.take(client)
+        if index > 0:
+            await edge.limits.take(client)
         document = item()
         key = _take_key(document)
         submission = admit_document(document, client.identity, edge.rules)

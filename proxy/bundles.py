@@ -4,7 +4,6 @@ The file holds no secret that opens anything, and is written whole or not at all
 """
 
 import asyncio
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +13,11 @@ import msgspec
 
 from gatepost.bundle import TIME_HEADER, Bundle, decode_bundle
 from gatepost.clock import Clock
+from gatepost.errors import ConfigurationError
 from gatepost.logs import Log
 from gatepost.loops import pause
 from gatepost.service.redis import RedisWatch
+from gatepost.whole_file import replace_file
 from proxy.senders import Senders
 
 REFRESH_SECONDS = 1.0
@@ -35,11 +36,7 @@ class BundleCache:
 
     def write(self, data: bytes) -> None:
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = self._file.with_suffix(f".{os.getpid()}")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-        draft.rename(self._file)
+        replace_file(self._file, data)
 
 
 async def bundle_loop(
@@ -77,7 +74,7 @@ async def bundle_loop(
                 answers()
             else:
                 problem = f"the main server answers with status {answer.status_code}"
-        except (httpx.HTTPError, msgspec.MsgspecError, OSError) as error:
+        except (httpx.HTTPError, msgspec.MsgspecError, OSError, ConfigurationError) as error:
             problem = type(error).__name__
         if problem and problem != missed:
             log.warning("bundle.missed", reason=problem)

@@ -138,8 +138,18 @@ class _SideBySide:
     def _ledger_answered(self, future: "asyncio.Future[RegisterResult]") -> None:
         self._ledger = _state(future)
         if self._ledger is State.COMMITTED and future.result().result is not Registered.REGISTERED:
-            self._ledger = State.REFUSED
-        self._consider()
+            self._decline()
+        else:
+            self._consider()
+
+    def _decline(self) -> None:
+        """The ledger can't take this message, now or ever: nobody may promise it any more."""
+        self._ledger = State.REFUSED
+        self._queues.withdraw(self._envelope)
+        if self._timer is not None:
+            self._timer.cancel()
+        if not self.done.done():
+            self.done.set_exception(Unavailable())
 
     def _consider(self) -> None:
         states = (self._queue, self._ledger)

@@ -69,6 +69,11 @@ class QueueStore:
         """Notes that only the queue has it, so that it is registered as soon as that can be."""
         return self._lane(envelope).exposing.submit(envelope.message_id.bytes)
 
+    def withdraw(self, envelope: Envelope) -> None:
+        """Takes it out again, if it got in; where that fails it ends as the ledger says of it."""
+        lane = self._lane(envelope)
+        lane.withdrawing.submit(envelope.message_id.bytes)
+
     def _lane(self, envelope: Envelope) -> "_Lane":
         lane = self._lanes.get(envelope.queue)
         if lane is None:
@@ -85,12 +90,16 @@ class _Lane:
         self._breaker = breaker
         self.enqueueing: Group[Waiting, None] = Group(self._enqueue, pace_seconds=PACE_SECONDS)
         self.exposing: Group[bytes, None] = Group(self._expose)
+        self.withdrawing: Group[bytes, None] = Group(self._withdraw)
 
     async def _enqueue(self, group: list[Waiting]) -> list[None]:
         return await self._try(self._queue.enqueue([_entry(one) for one in group]), len(group))
 
     async def _expose(self, group: list[bytes]) -> list[None]:
         return await self._try(self._queue.expose(group), len(group))
+
+    async def _withdraw(self, group: list[bytes]) -> list[None]:
+        return await self._try(self._queue.remove(group), len(group))
 
     async def _try(self, call: Awaitable[object], size: int) -> list[None]:
         try:

@@ -17,7 +17,8 @@ from worker.main_server import MainServer
 from worker.settings import WorkerSettings
 from worker.upkeep import expiry_loop, queues_loop, upkeep_loop
 
-BATCHES_IN_FLIGHT = 1
+BATCHES_IN_FLIGHT = 2
+"""While one waits for its answer, what has come since goes with the other."""
 
 
 async def main(settings: WorkerSettings, child: Child) -> None:

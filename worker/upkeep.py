@@ -8,12 +8,11 @@ own: what died with a worker must be available within a second of its lease, wha
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 
 from gatepost.logs import Log
-from gatepost.loops import pause
+from gatepost.loops import backoff, pause
 from gatepost.queue import Queue, QueueError, Queues, Turns
-from worker.breaker import Breaker
+from worker.breaker import LONGEST_WAIT_SECONDS, Breaker
 from worker.delivering import BATCH, LEASE_SECONDS, Deliverer
 from worker.main_server import MainServer, Outage
 
@@ -49,12 +48,22 @@ async def expiry_loop(
 async def _rounds(
     stop: asyncio.Event, turns: Turns, step: Callable[[Queue], Awaitable[bool]]
 ) -> None:
-    """A bounded step in each queue, round after round; at once again where one has more."""
+    """A bounded step in each queue, round after round; at once again where one has more.
+
+    After a failure, which the delivery loops tell, the next round waits longer each time.
+    """
+    waits = backoff(TICK_SECONDS, LONGEST_WAIT_SECONDS)
     while not stop.is_set():
-        more = False
+        more = failed = False
         for queue in turns.queues:
-            with suppress(QueueError, Outage):  # the delivery loops say it
+            try:
                 more |= await step(queue)
+            except (QueueError, Outage):
+                failed = True
+        if failed:
+            await pause(stop, next(waits))
+            continue
+        waits = backoff(TICK_SECONDS, LONGEST_WAIT_SECONDS)
         await pause(stop, 0 if more else TICK_SECONDS)
 
 

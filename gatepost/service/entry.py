@@ -42,10 +42,7 @@ def run(
     parser = argparse.ArgumentParser(prog=f"python -m {service}")
     parser.add_argument("--config", type=Path, help="the YAML file with the settings")
     arguments = parser.parse_args()
-    resource.setrlimit(
-        resource.RLIMIT_CORE, (0, 0)
-    )  # a core dump would hold what must not lie about
-    os.umask(0o077)
+    _set_limits()
     try:
         settings = load(settings_class, arguments.config)
         try_all(files(settings))
@@ -69,6 +66,14 @@ def run(
         failed = asyncio.run(supervisor.run())
         log.info("service.stopped")
     sys.exit(1 if failed else 0)
+
+
+def _set_limits() -> None:
+    """No core dump: it would hold what must not lie about. As many files as we may have."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    os.umask(0o077)
 
 
 def try_all(readings: Sequence[Callable[[], object]]) -> None:

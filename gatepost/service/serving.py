@@ -11,12 +11,31 @@ import uvicorn
 
 from gatepost.service.http import BoundedHttp, MutualTls, State
 
+HANDSHAKE_SECONDS = 5
 KEEP_ALIVE_SECONDS = 75
 DRAIN_SECONDS = 20
 
 
 class _Server(uvicorn.Server):
-    """Leaves the signals alone: the process has one handler for all of its servers and loops."""
+    """Bounds handshakes, and leaves the signals alone: the process has one handler for all."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn's, with a limit on handshakes: whoever says nothing must not stay."""
+        loop = asyncio.get_running_loop()
+        config = self.config
+        limits: dict[str, Any] = {"ssl_handshake_timeout": HANDSHAKE_SECONDS} if config.ssl else {}
+        self.servers = [
+            await loop.create_server(self._protocol, sock=sock, ssl=config.ssl, **limits)
+            for sock in sockets or []
+        ]
+        self.started = True
+
+    def _protocol(self) -> asyncio.Protocol:
+        protocol: Any = self.config.http_protocol_class
+        made: asyncio.Protocol = protocol(
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return made
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from gatepost.errors import ConfigurationError
 from gatepost.safety import is_credential, too_wide
+from gatepost.whole_file import replace_file
 from main_server.keys.master import KEY_BYTES, MasterKey
-from main_server.keys.whole_file import replace_file
 
 _FEWEST_DIFFERENT_BYTES = 16
 """Of 32 random bytes, fewer differ from one another once in 10^13 times."""

@@ -8,6 +8,7 @@ import msgspec
 from sqlalchemy import Connection, Engine
 
 from gatepost.errors import ConfigurationError
+from gatepost.whole_file import replace_file
 from main_server.database import transact
 from main_server.keys import repository
 from main_server.keys.backup.form import Sealing, open_backup, read_passphrase, seal_backup
@@ -16,7 +17,6 @@ from main_server.keys.destroyed.repository import DestroyedKey, list_destroyed
 from main_server.keys.master import MasterKeys
 from main_server.keys.repository import DataKey, ServiceKey
 from main_server.keys.service_keys import unwrap_service_key
-from main_server.keys.whole_file import replace_file
 from main_server.settings import Keys
 
 

@@ -63,6 +63,7 @@ class FakeQueue(FakeStore):
         super().__init__("queue")
         self.marks: list[bool] = []
         self.exposing: list[asyncio.Future[Any]] = []
+        self.withdrawn: list[Envelope] = []
 
     def commit(self, envelope: Envelope, *, exposed: bool) -> "asyncio.Future[Any]":
         self.marks.append(exposed)
@@ -71,6 +72,9 @@ class FakeQueue(FakeStore):
     def expose(self, _envelope: Envelope) -> "asyncio.Future[Any]":
         self.exposing.append(asyncio.get_running_loop().create_future())
         return self.exposing[-1]
+
+    def withdraw(self, envelope: Envelope) -> None:
+        self.withdrawn.append(envelope)
 
 
 class FakeLedger(FakeStore):

@@ -12,7 +12,7 @@ import pytest
 
 from gatepost.bundle import TIME_HEADER, Bundle
 from gatepost.clock import Clock
-from gatepost.errors import Unavailable
+from gatepost.errors import ConfigurationError, Unavailable
 from gatepost.service.redis import RedisWatch
 from proxy.bundles import BundleCache, bundle_loop
 from proxy.senders import Senders
@@ -49,8 +49,8 @@ def test_a_write_that_fails_leaves_the_last_one(
     def full(_path: Path, _target: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "rename", full)
-    with pytest.raises(OSError, match="space"):
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(ConfigurationError, match="space"):
         cache.write(b"{}")
     assert cache.read() == BUNDLE
 

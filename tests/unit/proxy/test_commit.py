@@ -190,16 +190,19 @@ async def test_both_skipped_is_refused_at_once_and_asks_nobody() -> None:
     assert stores.commit.problem
 
 
+@pytest.mark.parametrize("queue", [None, REFUSED, "silent"], ids=str)
 @pytest.mark.parametrize("result", [Registered.EXPIRED, Registered.REFUSED])
-async def test_a_message_that_the_ledger_does_not_take_is_not_in_the_ledger(
-    result: Registered,
+async def test_a_message_that_the_ledger_can_not_take_is_promised_by_nobody(
+    result: Registered, queue: Any
 ) -> None:
     stores = Stores()
     post = await stores.post()
-    stores.queue.answer(REFUSED)
+    if queue != "silent":
+        stores.queue.answer(queue)
     stores.ledger.answer(RegisterResult(result=result, reason="expired"))
     with pytest.raises(Unavailable):
         await post
+    assert stores.queue.withdrawn == stores.queue.envelopes
 
 
 async def test_a_sender_who_has_gone_disturbs_nobody() -> None:

@@ -12,7 +12,7 @@ from main_server.keys.master import MasterKey
 from main_server.keys.rewrap import rotate as module
 from main_server.keys.rewrap.repository import count_under_others
 from main_server.keys.rewrap.rotate import StillNeeded, finish, prepare, rewrap
-from main_server.keys.whole_file import replace_file
+from gatepost.whole_file import replace_file
 from tests.integration.main_server.keys.conftest import LONG_AGO, Cut, Cuts, House, meanwhile
 
 

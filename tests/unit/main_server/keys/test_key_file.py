@@ -15,7 +15,7 @@ from main_server.keys.key_file import (
     write_keys,
 )
 from main_server.keys.master import MasterKey
-from main_server.keys.whole_file import replace_file
+from gatepost.whole_file import replace_file
 
 KEY, OTHER = (sha256(name).digest() for name in (b"one", b"another"))
 
