@@ -31,10 +31,15 @@ def describe_all(
     for key in transact(engine, partial(repository.list_data_keys, client_id=client_id, day=day)):
         yield _describe_data_key(key, transact(engine, partial(count_day, pair=key.pair)))
     for destroyed in transact(engine, list_destroyed):
-        of_client = client_id is None or destroyed.client_id == client_id
-        of_day = day is None or destroyed.day == day
-        if of_client and of_day:
+        if _is_asked_for(destroyed, client_id, day):
             yield _describe_destroyed(destroyed)
+
+
+def _is_asked_for(key: DestroyedKey, client_id: str | None, day: date | None) -> bool:
+    """Of all clients and days, only what is unfinished: the list grows every day."""
+    if client_id is None and day is None:
+        return key.finished_at is None
+    return client_id in (None, key.client_id) and day in (None, key.day)
 
 
 def _describe_master(connection: Connection, masters: MasterKeys) -> Line:

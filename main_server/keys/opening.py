@@ -1,5 +1,6 @@
 """What a command on keys works with; and what goes wrong, in the command's words and exit codes."""
 
+import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ class Opened:
 
 @contextmanager
 def opened(config: Path | None) -> Iterator[Opened]:
+    # A core dump would hold keys.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     with _in_words():
         settings = load(KeysOnly, config)
         masters = MasterKeys(partial(read_master_keys, settings.keys.master_key_file))

@@ -33,10 +33,10 @@ def test_what_was_drawn_at_random_is_none() -> None:
         assert password_faults(secrets.token_urlsafe(24), "gatepost_main") == []
 
 
-@given(password=st.text(min_size=1, max_size=40))
+@given(password=st.text("#§¶€", min_size=1, max_size=40))
 def test_no_fault_ever_says_the_password(password: str) -> None:
-    words = " ".join(password_faults(password, "someone"))
-    assert password not in words or len(password) < 8
+    (fault,) = password_faults(password, "someone")
+    assert password not in fault
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from gatepost import sealing
 from gatepost.content import Content, decode_content, encode_content
 from gatepost.envelope import Envelope
-from gatepost.errors import CannotOpen
+from gatepost.errors import CannotOpen, Unavailable
+from gatepost.ids import first_id_at
 from gatepost.sealing import Sealer, SealingKey, parse
 from main_server.keys.service import Keyring
 from tests import factories
@@ -138,6 +139,18 @@ def test_a_context_is_used_for_a_minute_and_no_longer(
     assert contexts.next() == first
     now = 1_060.1
     assert contexts.next() != first
+
+
+def test_no_message_is_sealed_to_a_key_that_is_too_old(ring: Keyring) -> None:
+    """What opens it may be destroyed by the time that somebody tries (I1)."""
+    key, until = ring.sealing_key(), ring.sealing_key().use_until
+    for ms, accepted in ((until, True), (until + 1, False)):
+        message_id = UUID(bytes=first_id_at(ms))
+        if accepted:
+            assert Sealer().seal(key, message_id, "c", "d", b"x")
+        else:
+            with pytest.raises(Unavailable):
+                Sealer().seal(key, message_id, "c", "d", b"x")
 
 
 def test_a_new_key_makes_a_new_context(ring: Keyring) -> None:

@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from pathlib import Path
 from threading import Event
+from time import monotonic, sleep
 from typing import Any
 from uuid import UUID
 
@@ -187,6 +188,19 @@ def meanwhile(*actions: Callable[[int], None]) -> Iterator[Callable[[], None]]:
             stop.set()
     for one in running:
         one.result()
+
+
+def wait_for_locks(server: MariaServer, count: int = 1) -> None:
+    """Until so many wait for a row that somebody else has."""
+    engine = engine_of(server.url("root", "mysql"))
+    query = text("SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'")
+    deadline = monotonic() + 15
+    with engine.connect() as connection:
+        while (connection.scalar(query) or 0) < count:
+            connection.rollback()
+            assert monotonic() < deadline, "nobody waits"
+            sleep(0.15)  # the server looks again only if it was not asked for 0.1 s
+    engine.dispose()
 
 
 class Cut(Exception):

@@ -14,6 +14,8 @@ from gatepost.cli.main import run
 from infra.dev.engines import MariaServer
 from main_server.database import transact
 from main_server.keys.alone import alone
+from main_server.keys.backup.content import read_backup
+from main_server.keys.backup.form import Sealing
 from main_server.keys.data_keys import unwrap
 from main_server.keys.key_file import read_keys
 from main_server.keys.master import MasterKey
@@ -184,7 +186,8 @@ def test_destroy_with_yes_does_it_once(house: House, command: Command) -> None:
     said = command(*arguments)
     assert "is destroyed: 2 messages, all erased" in said.out
     assert command(*arguments, "--yes").code == 0
-    assert "destroyed" in command("list").out
+    assert "destroyed" in command("list", "--client", house.room.client_id).out
+    assert "destroyed" not in command("list").out
 
 
 def test_destroy_refuses_what_may_still_be_delivered(house: House, command: Command) -> None:
@@ -204,6 +207,7 @@ def test_destroy_takes_the_key_from_the_standing_backup(house: House, command: C
     command("backup", str(file))
     said = command("destroy", "--client", house.room.client_id, "--day", DAY, "--yes")
     assert said.err == ""
+    assert read_backup(Sealing(house.masters()), file).data_keys == []
     empty(house.engine, keys_only=True)
     assert command("restore", str(file), "--json").json["restored"] == 3
     assert house.data_keys() == []

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from threading import Event
 
@@ -12,17 +12,21 @@ import msgspec
 import pytest
 from sqlalchemy import Connection, text
 
+from gatepost.clock import to_ms
+from gatepost.contract import Registered
 from gatepost.envelope import Envelope, encode
 from gatepost.errors import CannotOpen, KeysUnavailable
+from gatepost.ids import id_ms
 from infra.dev.engines import MariaServer
 from main_server.database import transact
 from main_server.keys import repository
 from main_server.keys.data_keys import BELIEVED_SECONDS
 from main_server.keys.destroy import destroy
+from main_server.keys.lifetimes import MAX_LIFETIME
 from main_server.keys.reencrypt import begin, reencrypt
-from tests.factories import BODY
-from tests.integration.main_server.conftest import engine_of, settlement
-from tests.integration.main_server.keys.conftest import LONG_AGO, House
+from tests.factories import BODY, LAST_MS
+from tests.integration.main_server.conftest import settlement
+from tests.integration.main_server.keys.conftest import LONG_AGO, House, wait_for_locks
 
 NOW = partial(datetime.now, UTC)
 
@@ -53,7 +57,7 @@ def test_whoever_replaces_a_key_waits_for_those_who_write_under_it(
         with house.engine.begin() as writer:
             held_id, _ = prepared.hold(writer).seal(envelope, b"x")
             replaced = pool.submit(replace, house)
-            wait_for_lock(keys_server)
+            wait_for_locks(keys_server)
             assert not replaced.done()
         old, new = replaced.result(10)
     assert old == held_id != new
@@ -63,19 +67,6 @@ def replace(house: House) -> tuple[int, int]:
     work = partial(begin, masters=house.masters(), pair=house.pair())
     exchange = transact(house.engine, work)
     return exchange.old.key_id, exchange.new.key_id
-
-
-def wait_for_lock(server: MariaServer) -> None:
-    """Until somebody waits for a row that somebody else has."""
-    engine = engine_of(server.url("root", "mysql"))
-    query = text("SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'")
-    deadline = time.monotonic() + 10
-    with engine.connect() as connection:
-        while not connection.scalar(query):
-            connection.rollback()
-            assert time.monotonic() < deadline, "nobody waits"
-            time.sleep(0.15)  # the server looks again only if it was not asked for 0.1 s
-    engine.dispose()
 
 
 def test_an_erased_day_gets_no_key_and_its_late_messages_no_body(house: House) -> None:
@@ -185,9 +176,24 @@ def test_a_key_is_made_only_under_the_master_key_of_the_moment(
         with house.engine.begin() as rotating:
             repository.own_master(rotating)
             added = pool.submit(add)
-            wait_for_lock(keys_server)
+            wait_for_locks(keys_server)
             assert not added.done()
             repository.change_master(rotating, b"elsewher", our_time())
         with pytest.raises(KeysUnavailable, match=b"elsewher".hex()):
             added.result(10)
     assert house.data_keys() == []
+
+
+def test_a_lifetime_that_is_claimed_to_be_longer_does_not_outlive_the_key(house: House) -> None:
+    """By a proxy that is wrong, or worse: its messages would hold up those that came with them."""
+    late = house.envelope(LONG_AGO)
+    claimed = house.room.envelope(message_id=late.message_id, expires_at=LAST_MS // 2)
+    good = house.envelope()
+    results = house.room.register(claimed, good)
+    assert [one.result for one in results] == [Registered.EXPIRED, Registered.REGISTERED]
+    fresh = house.room.envelope(expires_at=LAST_MS // 2)
+    house.room.register(fresh)
+    row = house.room.row(fresh.message_id)
+    assert row is not None
+    lives = to_ms(row["expires_at"]) - id_ms(fresh.message_id)
+    assert lives == MAX_LIFETIME / timedelta(milliseconds=1)

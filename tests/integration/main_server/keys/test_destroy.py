@@ -1,13 +1,17 @@
 """Destroying a day: not too early, never half, and what is gone is gone in every copy."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any
 from uuid import UUID
 
+import msgspec
 import pytest
 
+from gatepost.envelope import encode
 from gatepost.errors import CannotOpen, NotFound
+from infra.dev.engines import MariaServer
 from main_server.database import transact
 from main_server.keys import destroy as module
 from main_server.keys import repository
@@ -16,7 +20,16 @@ from main_server.keys.destroy import TooEarly, destroy, plan
 from main_server.keys.destroyed.repository import find_erased_day
 from main_server.keys.reencrypt import begin
 from main_server.keys.rows.form import open_row
-from tests.integration.main_server.keys.conftest import LONG_AGO, Cut, Cuts, House, meanwhile
+from main_server.messages.arrivals import arrive, queued_row
+from main_server.messages.repository import insert_queued
+from tests.integration.main_server.keys.conftest import (
+    LONG_AGO,
+    Cut,
+    Cuts,
+    House,
+    meanwhile,
+    wait_for_locks,
+)
 
 
 def our_time() -> datetime:
@@ -143,6 +156,27 @@ def test_it_is_refused_as_long_as_a_message_is_queued(house: House) -> None:
         run(house)
     house.room_on(LONG_AGO).deliver(waiting, send=False)
     assert run(house) == 3
+
+
+def test_it_waits_for_who_writes_and_sees_what_was_written(
+    house: House, keys_server: MariaServer
+) -> None:
+    """A message is being registered, but not committed yet, when its day is to be destroyed."""
+    house.delivered(1, LONG_AGO)
+    waiting = house.envelope(LONG_AGO)
+    prepared = house.room.ring.data_keys(house.engine, [waiting])
+    arrival = arrive(house.room.ring, msgspec.Raw(encode(waiting)))
+    assert arrival is not None
+    with ThreadPoolExecutor(1) as pool:
+        with house.engine.begin() as writer:
+            row = queued_row(house.room.ring, prepared.hold(writer), arrival)
+            insert_queued(writer, [row])
+            destroyed = pool.submit(run, house)
+            wait_for_locks(keys_server)
+            assert not destroyed.done()
+        with pytest.raises(TooEarly, match="1 messages"):
+            destroyed.result(10)
+    house.assert_readable(waiting)
 
 
 def test_a_day_without_a_key_is_not_found(house: House) -> None:

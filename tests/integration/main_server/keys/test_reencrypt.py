@@ -1,5 +1,7 @@
 """Reencrypting: all rows move, whatever happens meanwhile, and then the old key is gone."""
 
+from typing import Any
+
 import pytest
 from sqlalchemy import update
 
@@ -9,6 +11,7 @@ from main_server.database import transact
 from main_server.keys import reencrypt as module
 from main_server.keys.destroyed.repository import kid_of, list_destroyed
 from main_server.keys.reencrypt import NotAllMoved, reencrypt
+from main_server.keys.rows.form import seal_row
 from main_server.tables import messages
 from tests.factories import BODY
 from tests.integration.main_server.keys.conftest import LONG_AGO, Cut, Cuts, House, meanwhile
@@ -137,6 +140,27 @@ def test_rows_that_were_erased_are_let_be(house: House) -> None:
     assert row is not None
     assert (row["encrypted_body"], row["key_id"]) == (None, None)
     house.assert_readable(*sent)
+
+
+def test_a_row_that_changes_between_being_read_and_being_moved_keeps_its_change(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is erased, or moved by another, while its body is being sealed again."""
+    erased, other, moved = (one.message_id for one in house.delivered(3))
+    real = seal_row
+
+    def meanwhile_changed(*args: Any) -> bytes:
+        gone = {"status": "erased", "encrypted_body": None, "key_id": None}
+        house.room.force(erased, **gone)
+        house.room.force(other, encrypted_body=b"by another", key_id=5)
+        return real(*args)
+
+    monkeypatch.setattr(module, "seal_row", meanwhile_changed)
+    run(house)
+    rows = {row["message_id"]: row for row in house.all_rows()}
+    assert (rows[erased.bytes]["encrypted_body"], rows[erased.bytes]["key_id"]) == (None, None)
+    assert rows[other.bytes]["encrypted_body"] == b"by another"
+    assert house.read(moved) == BODY
 
 
 def test_a_day_without_a_key_is_not_found(house: House) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timedelta
-from threading import Barrier
 
 import pytest
 from sqlalchemy import text
@@ -16,6 +15,7 @@ from gatepost.content import decode_content
 from gatepost.envelope import Envelope
 from gatepost.errors import CannotOpen, KeysUnavailable
 from gatepost.logs import Log
+from infra.dev.engines import MariaServer
 from main_server.database import Ledger, transact
 from main_server.keys import loop, repository, service_keys
 from main_server.keys.destroyed.repository import list_destroyed
@@ -24,7 +24,7 @@ from main_server.keys.loop import ClocksDiffer, keys_loop, take_turn
 from main_server.keys.service import Keyring
 from main_server.settings import Keys
 from tests.factories import BODY, NUMBER, changed
-from tests.integration.main_server.keys.conftest import House, meanwhile
+from tests.integration.main_server.keys.conftest import House, meanwhile, wait_for_locks
 
 DAY = timedelta(days=1)
 
@@ -99,17 +99,18 @@ def test_it_turns_after_a_day_and_not_before(house: House, ledger_time: Time) ->
     assert ledger_time.turn(house, ring) == []
 
 
-def test_of_many_main_servers_one_turns_it(house: House, ledger_time: Time) -> None:
-    rings = [house.main_server() for _ in range(6)]
+def test_of_many_main_servers_one_turns_it(
+    house: House, ledger_time: Time, keys_server: MariaServer
+) -> None:
+    """All find it due at the same moment, before the first of them has done it."""
+    rings = [house.main_server() for _ in range(5)]
     ledger_time.now += SEALING_TURN
-    barrier = Barrier(len(rings))
-
-    def turn(ring: Keyring) -> int:
-        barrier.wait(10)
-        return len(ledger_time.turn(house, ring))
-
     with ThreadPoolExecutor(len(rings)) as pool:
-        assert sum(pool.map(turn, rings)) == 1
+        with house.engine.begin() as before_all:
+            repository.own_master(before_all)
+            turns = [pool.submit(ledger_time.turn, house, ring) for ring in rings]
+            wait_for_locks(keys_server, len(rings))
+        assert sum(len(turn.result(10)) for turn in turns) == 1
     for ring in rings:
         ring.refresh()
     assert len({ring.sealing_key().kid for ring in rings}) == 1
@@ -179,6 +180,20 @@ def test_a_master_key_that_is_not_there_is_no_reason_to_call_messages_unreadable
     with pytest.raises(KeysUnavailable, match=b"elsewher".hex()):
         house.room.ring.open_envelope(newer)
     assert opened(house.room.ring, envelope) == BODY
+
+
+def test_the_same_is_so_of_a_key_that_was_replaced(house: House) -> None:
+    """It is there, only it can't be unwrapped now: its messages are not lost."""
+    envelope = house.envelope()
+    service_keys.replace(house.engine, house.masters(), "sealing")
+    wrapped = text(
+        "UPDATE gatepost_keys.service_keys SET master_kid = 'elsewher' WHERE retired_at IS NOT NULL"
+    )
+    transact(house.engine, lambda c: c.execute(wrapped))
+    for ring in (house.main_server(), house.room.ring):
+        ring.refresh()
+        with pytest.raises(KeysUnavailable):
+            ring.open_envelope(envelope)
 
 
 def test_numbers_are_found_under_every_key_they_may_have_been_hashed_by(house: House) -> None:
