@@ -143,12 +143,15 @@ class _SideBySide:
             self._consider()
 
     def _decline(self) -> None:
-        """The ledger can't take this message, now or ever: nobody may promise it any more."""
+        """The ledger can't take this message, now or ever: nobody may promise it any more.
+
+        Where that was done already it stays exposed, and leaves a row that says why (I1, I5).
+        """
         self._ledger = State.REFUSED
-        self._queues.withdraw(self._envelope)
         if self._timer is not None:
             self._timer.cancel()
         if not self.done.done():
+            self._queues.withdraw(self._envelope)
             self.done.set_exception(Unavailable())
 
     def _consider(self) -> None:

@@ -205,6 +205,22 @@ async def test_a_message_that_the_ledger_can_not_take_is_promised_by_nobody(
     assert stores.queue.withdrawn == stores.queue.envelopes
 
 
+@pytest.mark.parametrize("result", [Registered.EXPIRED, Registered.REFUSED])
+async def test_what_was_promised_before_the_ledger_declined_it_is_not_taken_away(
+    result: Registered,
+) -> None:
+    """It was late, and the sender has its 202: the reconciler will make a row that says why."""
+    stores = Stores()
+    post = await stores.post()
+    stores.queue.answer(None)
+    await asyncio.sleep(SECOND_STORE_SECONDS + 0.05)
+    answer(stores.queue.exposing[0], None)
+    assert await post is QUEUE
+    stores.ledger.answer(RegisterResult(result=result, reason="expired"))
+    await settled()
+    assert stores.queue.withdrawn == []
+
+
 async def test_a_sender_who_has_gone_disturbs_nobody() -> None:
     stores = Stores()
     post = await stores.post()
