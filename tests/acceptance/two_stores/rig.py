@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -31,7 +30,7 @@ from infra.dev.child import Child
 from infra.dev.configuration import write_configuration
 from infra.dev.engines import Engines, MariaServer, RedisServer
 from infra.dev.place import Place, session
-from infra.dev.ports import HOST, Ports, free_base, free_port
+from infra.dev.ports import HOST, Ports, free_base
 from infra.dev.private import private_folder, write_private
 from infra.dev.services import not_ready, service, wait_until_ready
 from infra.dev.stores import Stores
@@ -127,26 +126,12 @@ class Rig:
             wait_until_ready(self.children[name], self.ops_port(name))
 
     def launch(self, name: str) -> Child:
-        """Without waiting."""
+        """Without waiting. What it writes to temporary files is below our folder, too."""
         child = service(self.place, name)
+        folder = private_folder(self.place.folder / "tmp")
+        child.environment = {**child.environment, "TMPDIR": str(folder)}
         child.start()
         self.children[name] = child
-        return child
-
-    def launch_beside(self, name: str, number: int) -> Child:
-        """Another instance of a service, with the same settings but for its own ports."""
-        other = f"{name}_{number}"
-        tree = yaml.safe_load((self.place.config / f"{name}.yaml").read_text())
-        for section in ("server", "pki", "ops"):
-            if section in tree:
-                tree[section]["port"] = free_port()
-        write_private(self.place.config / f"{other}.yaml", yaml.safe_dump(tree))
-        child = service(self.place, name)
-        command = [*child.command[:-1], str(self.place.config / f"{other}.yaml")]
-        lock = self.place.run / f"{other}.lock"
-        child = replace(child, command=command, lock=lock, log=self.place.log(other))
-        child.start()
-        self.children[other] = child
         return child
 
     def setting(self, name: str, section: str, key: str) -> Any:
