@@ -12,6 +12,7 @@ import shutil
 import sys
 import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 
 from infra.dev import python
@@ -61,11 +62,22 @@ def main(arguments: list[str]) -> NoReturn:
         sys.exit(2)
     command = COMMANDS[name]
     try:
+        demand_own(VAR)
         interpreter = prepare(command.group)
     except Failure as failure:
         give_up(failure)
     sys.stdout.flush()
     os.execv(interpreter, [interpreter, "-m", command.module, *arguments[1:]])
+
+
+def demand_own(folder: Path) -> None:
+    """What another user has made is theirs alone: nothing of ours would work in it."""
+    if folder.exists() and not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        owner = folder.stat().st_uid
+        raise Failure(
+            f"{folder} was made by another user (uid {owner}).\n"
+            "Run ./dev as that user, or in a clone of your own."
+        )
 
 
 def usage() -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from infra.dev import boot
 from infra.dev.paths import ROOT
+from infra.dev.steps import Failure
 
 
 def dev(*arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -84,3 +85,13 @@ def test_an_environment_whose_python_has_gone_is_made_anew(
     monkeypatch.setattr("infra.dev.python.works", lambda _folder: False)
     boot.prepare("test")
     assert installed == ["test"]
+
+
+def test_a_folder_that_another_user_has_made_is_told_and_not_run_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boot.demand_own(tmp_path)
+    boot.demand_own(tmp_path / "not there yet")
+    monkeypatch.setattr("os.access", lambda _path, _mode: False)  # root may do everything
+    with pytest.raises(Failure, match="another user"):
+        boot.demand_own(tmp_path)
