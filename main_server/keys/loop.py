@@ -46,6 +46,7 @@ async def keys_loop(
             if backup_is_old:
                 await ledger.run(renew_backup, keyring.masters, settings)
                 backup_is_old = False
+            problem = keyring.problem
         except (ClocksDiffer, ConfigurationError, KeysUnavailable) as error:
             problem = error.detail
         except SQLAlchemyError as error:

@@ -51,6 +51,14 @@ class Keyring:
         """As they are stored, newest first."""
         return self._known.stored
 
+    @property
+    def problem(self) -> str | None:
+        """What operators should know: messages wait for a key that is there and can't be used."""
+        if not self._known.locked:
+            return None
+        kids = ", ".join(sorted(kid.hex() for kid in self._known.locked))
+        return f"these keys can't be unwrapped, their messages wait: {kids}; restore the backup"
+
     def sealing_key(self) -> SealingKey:
         """What the edge seals to, and how long it may."""
         key = service_keys.current_of(self._known.stored, "sealing")

@@ -194,6 +194,8 @@ def test_the_same_is_so_of_a_key_that_was_replaced(house: House) -> None:
         ring.refresh()
         with pytest.raises(KeysUnavailable):
             ring.open_envelope(envelope)
+        assert ring.problem is not None
+        assert house.service_keys()[1].kid.hex() in ring.problem
 
 
 def test_numbers_are_found_under_every_key_they_may_have_been_hashed_by(house: House) -> None:
@@ -268,6 +270,7 @@ async def test_the_loop_survives_what_goes_wrong_and_says_it_once(
     turns: list[int] = []
     monkeypatch.setattr(loop, "take_turn", lambda *_: turns.append(1) or take_turn(*_))  # type: ignore[func-returns-value]
     house.file.chmod(0o644)
+    assert house.room.ring.problem is None
     stop = asyncio.Event()
     settings = Keys(master_key_file=house.file)
     ledger = Ledger(house.engine, 2)
