@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gatepost.errors import ConfigurationError
+from gatepost.whole_file import replace_file
 from main_server.keys.key_file import (
     key_file_faults,
     read_keys,
@@ -15,7 +16,6 @@ from main_server.keys.key_file import (
     write_keys,
 )
 from main_server.keys.master import MasterKey
-from gatepost.whole_file import replace_file
 
 KEY, OTHER = (sha256(name).digest() for name in (b"one", b"another"))
 
