@@ -120,8 +120,8 @@ class FakeMain:
         return encode_json(QueueNames(self._queues))
 
     def attempts_of(self, message_id: UUID) -> list[Attempt]:
-        return [one for one in self.attempts if one.message_id == message_id]
+        return [one for one in list(self.attempts) if one.message_id == message_id]
 
     def delivered(self, *ids: UUID) -> bool:
         """Whether each of them was offered at least once."""
-        return set(ids) <= {one.message_id for one in self.attempts}
+        return set(ids) <= {one.message_id for one in list(self.attempts)}

@@ -38,7 +38,7 @@ from tests.integration.main_server.test_at_rest import forms
 
 BODY = f"canary \u00e9\u6f22\U0001f600 {secrets.token_hex(6)} body"
 NUMBER = f"+4917{secrets.randbelow(10**9):09d}"
-SOUGHT = forms(BODY) | forms(NUMBER)
+SOUGHT = forms(BODY) | forms(NUMBER) | forms(NUMBER.removeprefix("+"))
 
 
 def live(rig: Rig) -> None:
