@@ -21,6 +21,7 @@ class Fault(Enum):
     NONE = "it passes"
     LOSE_REQUEST = "it is lost with the connection"
     LOSE_REPLY = "it arrives, and the connection is lost before the reply"
+    HOLD = "it and all that follows waits until the wire is thawed"
 
 
 def pass_on(_request: bytes) -> Fault:
@@ -159,6 +160,9 @@ class Wire:
                 return
             if fault is Fault.LOSE_REPLY:
                 doomed.set()
+            if fault is Fault.HOLD:
+                self._flows.clear()
+                await self._flows.wait()
             store.write(request)
             with suppress(OSError):
                 await store.drain()

@@ -30,7 +30,7 @@ from infra.dev.child import Child
 from infra.dev.configuration import write_configuration
 from infra.dev.engines import Engines, MariaServer, RedisServer
 from infra.dev.place import Place, session
-from infra.dev.ports import HOST, Ports, free_base
+from infra.dev.ports import HOST, Ports, free_base, free_port
 from infra.dev.private import private_folder, write_private
 from infra.dev.services import not_ready, service, wait_until_ready
 from infra.dev.stores import Stores
@@ -67,10 +67,10 @@ class Rig:
         self.redis_server.wait()
         self.maria_server.wait()
         for who in ("proxy", "worker", "main"):
-            self._wire(f"{who}-redis", self.redis_server.port)
-        self._wire("main-ledger", self.maria_server.port)
+            self.wire(f"{who}-redis", self.redis_server.port)
+        self.wire("main-ledger", self.maria_server.port)
         for who in ("proxy", "worker"):
-            self._wire(f"{who}-main", self.ports.main_server)
+            self.wire(f"{who}-main", self.ports.main_server)
         write_configuration(self.place, self.ports, Stores(self._redis_url, self._database_url))
         for who in ("proxy", "worker"):
             self.configure(who, "main_server", url=f"https://{HOST}:{self.port(f'{who}-main')}")
@@ -95,9 +95,9 @@ class Rig:
                 os.kill(server.pid, signal.SIGCONT)
             server.kill()
 
-    def _wire(self, name: str, upstream: int) -> None:
+    def wire(self, name: str, upstream: int) -> Wire:
         self.wires[name] = Wire(upstream)
-        self.wires[name].__enter__()
+        return self.wires[name].__enter__()
 
     def port(self, wire: str) -> int:
         return self.wires[wire].port
@@ -133,6 +133,14 @@ class Rig:
         child.start()
         self.children[name] = child
         return child
+
+    def set_aside(self, name: str, other: str) -> None:
+        """From now on this running service goes by another name, and a new one can take its."""
+        self.children[other] = self.children.pop(name)
+        (self.place.run / f"{name}.lock").rename(self.place.run / f"{other}.lock")
+        config = self.place.config / f"{name}.yaml"
+        write_private(self.place.config / f"{other}.yaml", config.read_text())
+        self.configure(name, "ops", port=free_port())
 
     def setting(self, name: str, section: str, key: str) -> Any:
         tree = yaml.safe_load((self.place.config / f"{name}.yaml").read_text())

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ import httpx
 import pytest
 
 import proxy.claims
-from tests.acceptance.two_stores.rig import Rig, accepted, post, script
+from tests.acceptance.two_stores.rig import Rig, accepted, at_port, post, script
 from tests.acceptance.two_stores.senders import Senders
 from tests.heard import wait_until
 from tests.wire import Fault
@@ -193,12 +194,38 @@ WORKER_STEPS: list[tuple[str, Callable[[bytes], bool], Fault]] = [
 ]
 
 
+def settle_too_late(rig: Rig) -> list[str]:
+    """A worker delivers messages, and its settlement gets lost on the way for longer than a lease:
+    until the wire "late-redis" is thawed."""
+    wire = rig.wire("late-redis", rig.redis_server.port)
+    url = rig.setting("worker", "redis", "url")
+    rig.configure("worker", "redis", url=at_port(url, wire.port))
+    rig.start("worker")
+    rig.set_aside("worker", "late")
+    rig.configure("worker", "redis", url=url)
+    sent, held = list[str](), threading.Event()
+
+    def rule(request: bytes) -> Fault:
+        if held.is_set() or script("acknowledge") not in request:
+            return Fault.NONE
+        held.set()
+        return Fault.HOLD
+
+    with rig.client() as client:
+        wire.rule = rule
+        while not held.is_set():
+            sent.append(accepted(post(client))[0])
+    return sent
+
+
 def test_workers_killed_at_each_step_and_then_a_ledger_that_hangs_for_longer_than_a_lease(
     edge: Rig,
 ) -> None:
     """Workers die one after the other, with messages in their hands, which are back a second after
-    the lease; the ledger is silent meanwhile, and messages go on being accepted."""
-    sent = [one for step in WORKER_STEPS for one in die_with_messages(edge, *step)]
+    the lease; the ledger is silent meanwhile, and messages go on being accepted. A settlement that
+    arrives after all that settles nothing."""
+    sent = settle_too_late(edge)
+    sent += [one for step in WORKER_STEPS for one in die_with_messages(edge, *step)]
     held = set(edge.redis.zrange(edge.key("leased"), 0, -1))
     assert held
     edge.start("worker")
@@ -214,5 +241,11 @@ def test_workers_killed_at_each_step_and_then_a_ledger_that_hangs_for_longer_tha
     edge.wait_delivered(sent, 12.0)
     wait_until(lambda: not edge.waiting() and not edge.exposed(), 5.0)
     assert time.monotonic() - returned < 15.0
-    assert edge.delivered_twice(sent) == []
     assert senders.strange == []
+
+    more = edge.redis.info("commandstats")["cmdstat_evalsha"]["calls"]
+    edge.wires["late-redis"].thaw()
+    wait_until(lambda: edge.redis.info("commandstats")["cmdstat_evalsha"]["calls"] > more + 20)
+    assert edge.states(sent) == {"delivered": len(sent)}
+    assert edge.delivered_twice(sent) == []
+    assert edge.waiting() == 0
