@@ -81,7 +81,8 @@ def _wrong_with_dev(words: list[str]) -> str | None:
     if command not in COMMANDS:
         return f"./dev has no command {command}"
     if command in PASSES_ARGUMENTS_ON:
-        missing = [word for word in rest if "/" in word and not has_path(word)]
+        names = [f"bench/{rest[0]}.py"] if command == "bench" and rest else rest
+        missing = [word for word in names if "/" in word and not has_path(word)]
         return f"there is no {missing}" if missing else None
     spec = find_spec(COMMANDS[command].module)
     assert spec is not None

@@ -123,6 +123,7 @@ def test_a_decision_says_why_what_and_with_what_effect(decision: Document) -> No
         "GET /api/v1/nothing",
         "./dev dance",
         "./dev up --sideways",
+        "./dev bench dance",
         "gatepost message sing",
         "gatepost message send --loudly",
         "python -m infra.dev.no_such_module",
