@@ -68,7 +68,7 @@ def run_dramatiq(url: str, count: int) -> tuple[float, float]:
     import dramatiq
     from dramatiq.brokers.redis import RedisBroker
 
-    broker = RedisBroker(url=url)  # type: ignore[no-untyped-call]
+    broker = RedisBroker(url=url)
     dramatiq.set_broker(broker)
     actor = dramatiq.actor(nothing)
     began = time.perf_counter()
