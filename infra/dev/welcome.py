@@ -11,7 +11,7 @@ TEXT = """
 Gatepost is running.
 
   proxy         {proxy}   send messages here
-  main server   {main_server}   certificates and CRL: {pki}
+  main server   {main_server}   CA certificates: {pki}
   certificate   {cert} (client_001 in example.com)
   key           {key}
   CA            {ca}

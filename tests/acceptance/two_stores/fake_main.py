@@ -27,7 +27,8 @@ from gatepost.loops import pause
 from gatepost.service.asgi import Receive, Scope, Send, read_body, respond
 from gatepost.service.serving import serve
 from gatepost.tls import TlsFiles, server_context
-from infra.dev.ports import HOST
+from infra.dev.ports import HOST, is_free
+from tests.heard import wait_until
 
 DELIVER, SETTLE = "/internal/messages/deliver", "/internal/messages/settle"
 
@@ -77,12 +78,10 @@ class FakeMain:
         self.end()
 
     def begin(self) -> None:
+        wait_until(lambda: is_free(self._port))  # who was killed there may take a moment to end
+        self._sock = socket.create_server((HOST, self._port), backlog=100)
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
-        self._sock = socket.socket()
-        self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._sock.bind((HOST, self._port))
-        self._sock.listen(100)
         self._sock.setblocking(False)
         self._thread = threading.Thread(target=self._run)
         self._thread.start()

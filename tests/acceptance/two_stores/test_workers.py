@@ -269,8 +269,8 @@ def test_a_flood_in_one_domain_does_not_keep_another_waiting(pool: Pool) -> None
     flood = set(pool.send(6000))
     pool.start()
     wait_until(lambda: len(pool.main.attempts) > 400)
-    before = len(pool.main.attempts)
     quiet = pool.send(5, queue=OTHER)
+    before = len(pool.main.attempts)
     wait_until(lambda: pool.main.delivered(*quiet))
     meanwhile = [one for one in pool.main.attempts[before:] if one.message_id in flood]
     assert len(meanwhile) <= 4 * BATCH, "two turns of each of its loops"
