@@ -4,9 +4,11 @@ The real one has hardly a reason yet to refuse a message for now.
 """
 
 import asyncio
+import gc
 import socket
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -91,7 +93,10 @@ class FakeMain:
             return
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(30)
-        self._loop.close()
+        with warnings.catch_warnings():  # of a handshake that was under way and never ends
+            warnings.simplefilter("ignore", ResourceWarning)
+            self._loop.close()
+            gc.collect()
 
     def _run(self) -> None:
         tls = server_context(self._files, lambda _reason: None)
