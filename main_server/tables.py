@@ -23,7 +23,7 @@ from sqlalchemy import (
     Table,
     UniqueConstraint,
 )
-from sqlalchemy.dialects.mysql import DATETIME, VARBINARY, VARCHAR
+from sqlalchemy.dialects.mysql import DATETIME, LONGBLOB, VARBINARY, VARCHAR
 
 KEYS = "keys"
 """A placeholder: the engine translates it to the configured schema."""
@@ -134,13 +134,38 @@ certificates = Table(
     Column("domain", _name(128), nullable=False),
     Column("role", _name(16), nullable=False),
     Column("name", _name(64), nullable=False),
-    Column("status", Enum("intended", "active", "revoked"), nullable=False),
+    Column("status", Enum("intended", "active", "held", "revoked"), nullable=False),
     Column("fingerprint", BINARY(32)),
     Column("not_before", _time(), nullable=False),
     Column("not_after", _time(), nullable=False),
     Column("created_at", _time(), nullable=False),
+    Column("issuer", _name(40)),
+    Column("revoked_at", _time()),
+    Column("revocation_reason", _name(32)),
+    Column("revocation_number", BigInteger),
     UniqueConstraint("fingerprint", name="uq_certificates_fingerprint"),
     Index("ix_certificates_holder", "domain", "name"),
+    Index("ix_certificates_status", "status", "not_after"),
+    **_OPTIONS,
+)
+
+revocation_state = Table(
+    "revocation_state",
+    metadata,
+    Column("one", SmallInteger, primary_key=True, autoincrement=False),
+    Column("number", BigInteger, nullable=False),
+    Column("changed_at", _time(), nullable=False),
+    **_OPTIONS,
+)
+
+crls = Table(
+    "crls",
+    metadata,
+    Column("issuer", _name(40), primary_key=True),
+    Column("number", BigInteger, nullable=False),
+    Column("der", LONGBLOB, nullable=False),
+    Column("this_update", _time(), nullable=False),
+    Column("next_update", _time(), nullable=False),
     **_OPTIONS,
 )
 

@@ -30,6 +30,8 @@ from main_server.database import create_ledger_engine, transact
 from main_server.settings import Database, DatabaseOnly, MainServerSettings
 
 DOMAIN, CLIENT = "example.com", "client_001"
+PINNED = ("root", "intermediate")
+"""What peers trust: a list of revoked certificates is verified by the intermediate's."""
 RATE_PER_SECOND, BURST = 1_000, 10_000
 LIFETIME, RENEW_BEFORE = timedelta(days=90), timedelta(days=30)
 HOSTS = ("localhost", "127.0.0.1", "::1")
@@ -61,8 +63,13 @@ def seed(settings: MainServerSettings, database: Database, pki: Path) -> None:
         _add_client(engine)
         for name in missing:
             _issue(engine, authority, name, pki)
-        root = (settings.ca.folder / "root.pem").read_bytes()
-        write_private(pki / "ca.pem", root, mode=0o644)
+    _write_pins(settings.ca.folder, pki / "ca.pem")
+
+
+def _write_pins(folder: Path, file: Path) -> None:
+    pins = b"".join((folder / f"{name}.pem").read_bytes() for name in PINNED)
+    if not file.exists() or file.read_bytes() != pins:
+        write_private(file, pins, mode=0o644)
 
 
 def _list_known(connection: Connection) -> list[repository.Known]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
+from functools import cached_property
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -56,6 +57,22 @@ class Authority:
     def __init__(self, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
         self._certificate = certificate
         self._key = key
+
+    @property
+    def certificate(self) -> x509.Certificate:
+        return self._certificate
+
+    @cached_property
+    def kid(self) -> str:
+        """What its certificates and lists call their issuer: the key's identifier, in hex."""
+        return x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()).digest.hex()
+
+    def sign_crl(self, builder: x509.CertificateRevocationListBuilder) -> bytes:
+        """DER of a list, with our name and key identifier."""
+        ours = builder.issuer_name(self._certificate.subject).add_extension(
+            _authority_key(self._key), critical=False
+        )
+        return ours.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.DER)
 
     def issue(self, order: Order, serial: int, now: datetime) -> Issued:
         """A certificate with a key made here. The serial is already in the ledger."""

@@ -46,6 +46,7 @@ def add_client(
 def record_intent(
     connection: Connection,
     serial: str,
+    issuer: str,
     identity: Identity,
     validity: tuple[datetime, datetime],
     now: datetime,
@@ -60,6 +61,7 @@ def record_intent(
             not_before=validity[0],
             not_after=validity[1],
             created_at=now,
+            issuer=issuer,
         )
     )
 

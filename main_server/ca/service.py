@@ -4,6 +4,7 @@ A certificate that was signed but never recorded would be one that nobody can re
 """
 
 from datetime import datetime, timedelta
+from functools import partial
 
 from cryptography.hazmat.primitives.hashes import SHA256
 from sqlalchemy import Engine
@@ -19,7 +20,15 @@ def issue(engine: Engine, authority: Authority, order: Order, now: datetime) -> 
     text = f"{serial:032x}"
     moment = from_ms(to_ms(now))
     validity = (moment, moment + timedelta(seconds=order.lifetime.total_seconds()))
-    transact(engine, lambda c: repository.record_intent(c, text, order.identity, validity, moment))
+    record = partial(
+        repository.record_intent,
+        serial=text,
+        issuer=authority.kid,
+        identity=order.identity,
+        validity=validity,
+        now=moment,
+    )
+    transact(engine, record)
     issued = authority.issue(order, serial, now)
     fingerprint = issued.certificate.fingerprint(SHA256())
     transact(engine, lambda c: repository.activate(c, text, fingerprint))

@@ -1,0 +1,1 @@
+"""What has been revoked, as the ledger keeps it."""

@@ -1,0 +1,168 @@
+"""SQL for revocation: marking certificates, the number of the state, and the lists published.
+
+Every writer locks the one row of `revocation_state` first, so numbers and lists follow each other.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
+from sqlalchemy.dialects.mysql import insert
+
+from gatepost.clock import from_ms, to_ms
+from gatepost.identity import Role
+from gatepost.revocation import Revocations
+from main_server.ca.crl import Crl, Entry, Reason
+from main_server.tables import certificates, crls, revocation_state
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which certificates: by any of these that is given; all that are given must fit."""
+
+    serial: str | None = None
+    fingerprint: str | None = None
+    domain: str | None = None
+    role: Role | None = None
+    name: str | None = None
+
+    def condition(self) -> ColumnElement[bool]:
+        c = certificates.c
+        wanted = {
+            c.serial: self.serial,
+            c.fingerprint: bytes.fromhex(self.fingerprint) if self.fingerprint else None,
+            c.domain: self.domain,
+            c.role: self.role.value if self.role else None,
+            c.name: self.name,
+        }
+        given = [column == value for column, value in wanted.items() if value is not None]
+        if not given:
+            raise ValueError("a selection must name something")
+        return and_(*given)
+
+
+def lock_number(connection: Connection) -> int:
+    query = select(revocation_state.c.number).with_for_update()
+    return int(connection.execute(query).scalar_one())
+
+
+def read_number(connection: Connection) -> int:
+    return int(connection.execute(select(revocation_state.c.number)).scalar_one())
+
+
+def store_number(connection: Connection, number: int, now: datetime) -> None:
+    connection.execute(update(revocation_state).values(number=number, changed_at=_kept(now)))
+
+
+def read_revocations(connection: Connection) -> Revocations:
+    """In one statement: a list and the number of another state must not meet."""
+    query = select(revocation_state.c.number, crls.c.der)
+    rows = connection.execute(
+        query.select_from(revocation_state.outerjoin(crls, revocation_state.c.one == 1)).order_by(
+            crls.c.issuer
+        )
+    ).all()
+    return Revocations(rows[0].number, [row.der for row in rows if row.der is not None])
+
+
+def mark_revoked(
+    connection: Connection, selection: Selection, reason: Reason, number: int, now: datetime
+) -> list[str]:
+    """The serials that this revokes or holds; what is revoked already stays as it is."""
+    c = certificates.c
+    holding = reason is Reason.CERTIFICATE_HOLD
+    changeable = ("active",) if holding else ("intended", "active", "held")
+    query = (
+        select(c.serial)
+        .where(selection.condition(), c.status.in_(changeable))
+        .order_by(c.serial)
+        .with_for_update()
+    )
+    serials = list(connection.execute(query).scalars())
+    connection.execute(
+        update(certificates)
+        .where(c.serial.in_(serials))
+        .values(
+            status="held" if holding else "revoked",
+            revoked_at=_kept(now),
+            revocation_reason=reason.value,
+            revocation_number=number,
+        )
+    )
+    return serials
+
+
+def mark_released(connection: Connection, selection: Selection, number: int) -> list[str]:
+    """The serials whose hold ends."""
+    c = certificates.c
+    query = (
+        select(c.serial)
+        .where(selection.condition(), c.status == "held")
+        .order_by(c.serial)
+        .with_for_update()
+    )
+    serials = list(connection.execute(query).scalars())
+    connection.execute(
+        update(certificates)
+        .where(c.serial.in_(serials))
+        .values(status="active", revoked_at=None, revocation_reason=None, revocation_number=number)
+    )
+    return serials
+
+
+def list_revoked(connection: Connection, issuer: str, now: datetime) -> list[Entry]:
+    """Those of an issuer that are revoked or held and haven't expired.
+
+    Of some it isn't known who issued them: they are on every list.
+    """
+    c = certificates.c
+    query = (
+        select(c.serial, c.revocation_reason, c.revoked_at)
+        .where(
+            c.status.in_(("revoked", "held")),
+            c.not_after > _kept(now),
+            or_(c.issuer == issuer, c.issuer.is_(None)),
+        )
+        .order_by(c.serial)
+    )
+    return [_entry(*row) for row in connection.execute(query)]
+
+
+def read_crl(connection: Connection, issuer: str) -> Crl | None:
+    query = select(
+        crls.c.issuer, crls.c.number, crls.c.der, crls.c.this_update, crls.c.next_update
+    ).where(crls.c.issuer == issuer)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        return None
+    return Crl(row.issuer, row.number, row.der, _utc(row.this_update), _utc(row.next_update))
+
+
+def store_crl(connection: Connection, crl: Crl) -> None:
+    values = {
+        "number": crl.number,
+        "der": crl.der,
+        "this_update": _kept(crl.this_update),
+        "next_update": _kept(crl.next_update),
+    }
+    statement = insert(crls).values(issuer=crl.issuer, **values)
+    connection.execute(statement.on_duplicate_key_update(**values))
+
+
+def drop_other_crls(connection: Connection, issuers: Sequence[str]) -> None:
+    connection.execute(crls.delete().where(crls.c.issuer.not_in(issuers)))
+
+
+def _entry(serial: str, reason: str | None, revoked_at: datetime | None) -> Entry:
+    """Rows that were revoked before there were reasons and times have none."""
+    when = _utc(revoked_at) if revoked_at else datetime(2000, 1, 1, tzinfo=UTC)
+    return Entry(int(serial, 16), Reason(reason or Reason.UNSPECIFIED), when.replace(microsecond=0))
+
+
+def _utc(kept: datetime) -> datetime:
+    return kept.replace(tzinfo=UTC)
+
+
+def _kept(moment: datetime) -> datetime:
+    return from_ms(to_ms(moment))
