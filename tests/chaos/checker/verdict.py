@@ -1,0 +1,105 @@
+"""The verdict: counts, lists, and each promise by its number. What the report is made from."""
+
+import json
+from bisect import bisect_right
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from tests.chaos.checker.case import Case, Finding, open_case
+from tests.chaos.checker.evidence import ACCEPTED, Evidence, read
+from tests.chaos.checker.promises import PROMISES, excused
+
+REASONS_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Whether a promise held, by what that was judged, and what speaks against it."""
+
+    name: str
+    holds: bool
+    judged_by: str
+    reasons: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    attempted: int
+    """Messages posted, each post of it counted."""
+    acknowledged: int
+    """Messages with a 202."""
+    delivered: int
+    failed: int
+    recovered: int
+    """Of the acknowledged, those that a fault befell between their 202 and their delivery."""
+    lost: list[str]
+    duplicated: list[str]
+    unexpected: list[str]
+    stuck: list[str]
+    exposed: list[str]
+    late: list[str]
+    promises: dict[str, Judged]
+
+    @property
+    def green(self) -> bool:
+        return all(promise.holds for promise in self.promises.values())
+
+    def line(self) -> str:
+        """The line that matters."""
+        return (
+            f"acknowledged {self.acknowledged:,} · lost {len(self.lost)}"
+            f" · twice {len(self.duplicated)} · stuck {len(self.stuck)}"
+            f" · exposed {len(self.exposed)}"
+        )
+
+    def write(self, file: Path) -> None:
+        told = {"green": self.green, "line": self.line(), **asdict(self)}
+        file.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def judge(folder: Path) -> Verdict:
+    return judge_evidence(read(folder))
+
+
+def judge_evidence(evidence: Evidence) -> Verdict:
+    case = open_case(evidence)
+    found = {name: list(promise.broken_by(case)) for name, promise in PROMISES.items()}
+    findings = [finding for one in found.values() for finding in one]
+    return Verdict(
+        attempted=len(evidence.posts),
+        acknowledged=sum(bool(m.promised) for m in case.fates.messages.values()),
+        delivered=sum(row.status == "delivered" for row in evidence.rows),
+        failed=sum(row.status == "failed" for row in evidence.rows),
+        recovered=_recovered(case),
+        lost=_subjects(findings, "lost"),
+        duplicated=_subjects(findings, "duplicated"),
+        unexpected=_subjects(findings, "unexpected"),
+        stuck=_subjects(findings, "stuck"),
+        exposed=sorted(excused(case)),
+        late=_subjects(findings, "late", "held up"),
+        promises={
+            name: Judged(promise.name, not found[name], promise.judged_by(case), _told(found[name]))
+            for name, promise in PROMISES.items()
+        },
+    )
+
+
+def _subjects(findings: list[Finding], *kinds: str) -> list[str]:
+    return sorted({finding.subject for finding in findings if finding.kind in kinds})
+
+
+def _told(findings: list[Finding]) -> list[str]:
+    told = [f"{one.kind}: {one.subject}: {one.why}" for one in findings[:REASONS_SHOWN]]
+    more = len(findings) - len(told)
+    return [*told, f"and {more:,} more"] if more else told
+
+
+def _recovered(case: Case) -> int:
+    begun = sorted(fault.begin_wall for fault in case.evidence.faults)
+    accepted = {post.message_id for post in case.evidence.posts if post.outcome == ACCEPTED}
+    count = 0
+    for row in case.evidence.rows:
+        if row.message_id in accepted and row.delivered_ms is not None:
+            since, until = row.queued_ms / 1000, row.delivered_ms / 1000
+            count += bisect_right(begun, until) > bisect_right(begun, since)
+    return count
