@@ -3,6 +3,8 @@
 It names no one who may not send, and holds nothing that opens a message (I7).
 """
 
+from functools import cached_property
+
 import msgspec
 
 from gatepost.identity import Identity, Role
@@ -12,7 +14,7 @@ TIME_HEADER = "x-gatepost-time"
 """The main server's time in milliseconds, on each answer about the bundle."""
 
 
-class KnownClient(msgspec.Struct, frozen=True, kw_only=True):
+class KnownClient(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A certificate that may send, and whose it is."""
 
     fingerprint: str
@@ -21,7 +23,7 @@ class KnownClient(msgspec.Struct, frozen=True, kw_only=True):
     rate_per_second: int
     burst: int
 
-    @property
+    @cached_property
     def identity(self) -> Identity:
         return Identity(self.domain, Role.CLIENT, self.name)
 

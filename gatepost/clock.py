@@ -6,6 +6,7 @@ wall clock that is wrong nor one that is set back: it is corrected by a clock th
 
 import time
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 TOLERATED_MS = 100
 WORTH_NOTING_MS = 2_000
@@ -17,6 +18,7 @@ FIRST_MS, LAST_MS = -30_610_224_000_000, 253_402_300_799_999
 """The years 1000 to 9999: what a DATETIME of the ledger is sure to hold."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAIVE_EPOCH = datetime(1970, 1, 1)
 _MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -81,7 +83,18 @@ def _steady_ms() -> int:
 def iso(ms: int) -> str:
     """ISO 8601 in UTC with milliseconds, the form of every time at the boundary."""
     seconds, millis = divmod(ms, 1000)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{millis:03d}Z"
+    return f"{_iso_second(seconds)}.{millis:03d}Z"
+
+
+@lru_cache(maxsize=256)
+def _iso_second(seconds: int) -> str:
+    """Under load thousands of times fall into the same second."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
+
+
+def ledger_time(ms: int) -> str:
+    """A time as the ledger takes it in; for many rows a third of what a datetime costs."""
+    return iso(ms)[:-1]
 
 
 def to_ms(moment: datetime) -> int:
@@ -95,6 +108,4 @@ def to_ms(moment: datetime) -> int:
 
 def from_ms(ms: int) -> datetime:
     """The naive UTC time that the ledger keeps."""
-    return datetime.fromtimestamp(ms // 1000, UTC).replace(
-        tzinfo=None, microsecond=ms % 1000 * 1000
-    )
+    return _NAIVE_EPOCH + timedelta(milliseconds=ms)

@@ -10,10 +10,12 @@ import os
 import sys
 import time
 import traceback
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from gatepost.clock import iso
 from gatepost.errors import ConfigurationError
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
@@ -46,7 +48,7 @@ class Log:
         if _LEVELS[level] < _LEVELS[self._level]:
             return
         line = {
-            "ts": f"{datetime.fromtimestamp(time.time(), UTC):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z",
+            "ts": iso(time.time_ns() // 1_000_000),
             "level": level,
             "service": self._service,
             "event": event,
@@ -54,8 +56,18 @@ class Log:
             **self._fields,
             **fields,
         }
-        sys.stdout.write(json.dumps(line, default=str) + "\n")
+        sys.stdout.write(_encode(line) + "\n")
         sys.stdout.flush()
+
+
+_fast = msgspec.json.Encoder(enc_hook=str).encode
+
+
+def _encode(line: dict[str, Any]) -> str:
+    try:
+        return _fast(line).decode()
+    except (ValueError, OverflowError, TypeError):  # half a surrogate in a file's name, say
+        return json.dumps(line, default=str)
 
 
 class _Bridge(logging.Handler):

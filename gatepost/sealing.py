@@ -18,10 +18,9 @@ from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
-from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
+from gatepost.derive import expand
 from gatepost.errors import CannotOpen, Unavailable
 from gatepost.ids import id_ms
 
@@ -62,7 +61,7 @@ def additional_data(message_id: UUID, client_id: str, domain: str) -> bytes:
 
 
 def message_key(secret: bytes, message_id: UUID) -> bytes:
-    return HKDFExpand(SHA256(), 32, b"gatepost message key v1" + message_id.bytes).derive(secret)
+    return expand(secret, b"gatepost message key v1" + message_id.bytes)
 
 
 class Sealer:

@@ -1,7 +1,6 @@
 """One process of the main server: its resources, its loops, its two ports."""
 
 from functools import partial
-from typing import Any
 
 from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 
@@ -9,7 +8,7 @@ from gatepost.clock import Clock
 from gatepost.errors import KeysUnavailable
 from gatepost.loops import Loops, backoff, pause
 from gatepost.queue import Queues, connect
-from gatepost.service.api import create_api
+from gatepost.service.api import HotPosts, create_api
 from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, redis_loop
 from gatepost.service.requests import RequestMetrics, Requests
@@ -19,13 +18,14 @@ from gatepost.tls import server_context
 from main_server.ca.callers import Callers, callers_loop, read_callers
 from main_server.ca.pki import create_pki_app
 from main_server.checks import Checks, Safety
-from main_server.context import Context
+from main_server.context import Context, identify
 from main_server.database import Ledger, create_ledger_engine
 from main_server.edge.endpoints import create_router as create_edge_router
 from main_server.keys.key_file import read_master_keys
 from main_server.keys.loop import keys_loop
 from main_server.keys.master import MasterKeys
 from main_server.keys.service import Keyring, open_keyring
+from main_server.messages.endpoints import create_posts
 from main_server.messages.endpoints import create_router as create_messages_router
 from main_server.messages.housekeeping import housekeeping_loop, today
 from main_server.messages.partitions import ensure_partitions
@@ -77,11 +77,11 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         loops.start(serve(pki, child.listeners[1], None, child.stop))
 
 
-def create_app(context: Context) -> Any:
+def create_app(context: Context) -> HotPosts:
     api = create_api("Gatepost main server")
     api.include_router(create_edge_router(context))
     api.include_router(create_messages_router(context))
-    return api
+    return HotPosts(api, identify(context), create_posts(context))
 
 
 async def _wait_for_keyring(

@@ -28,8 +28,10 @@ BATCH_SECONDS = 20
 """For all calls about a batch: less than its lease, and than a pool has to stop."""
 
 WAIT_SECONDS = 1.0
-TURN_SECONDS = 0.05
-"""A batch takes at least so long: those that come meanwhile share the next one's round trips."""
+TURN_SECONDS_EACH, TURN_SECONDS = 0.005, 0.1
+"""How long a loop rests after a batch that was not full, for each of its messages, and at most: the
+more there is to do, the more share one call and one flush to disk. A single message comes through
+at once."""
 
 
 class DeliveryMetrics:
@@ -73,9 +75,11 @@ class Deliverer:
                 batch = await turns.reserve(BATCH, LEASE_SECONDS)
                 self._redis_breaker.succeeded()
                 if batch:
-                    next_turn = loop.time() + TURN_SECONDS
+                    began, size = loop.time(), len(batch[1])
                     await self.deliver_batch(*batch)
-                    await pause(stop, next_turn - loop.time())
+                    if size < BATCH:
+                        turn = min(TURN_SECONDS, size * TURN_SECONDS_EACH)
+                        await pause(stop, began + turn - loop.time())
                 else:
                     await turns.wait(WAIT_SECONDS)
             except Outage as error:

@@ -8,7 +8,6 @@ the event of this request should say.
 import re
 import secrets
 import time
-import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,10 +54,15 @@ class RequestMetrics:
             ["route"],
             buckets=LATENCY_SECONDS,
         )
+        self._children: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 
     def observe(self, route: str, status: int, seconds: float) -> None:
-        self._requests.labels(route, status).inc()
-        self._seconds.labels(route).observe(seconds)
+        children = self._children.get((route, status))
+        if children is None:  # looking them up costs as much as counting
+            children = self._requests.labels(route, status), self._seconds.labels(route)
+            self._children[route, status] = children
+        children[0].inc()
+        children[1].observe(seconds)
 
 
 class Requests:
@@ -119,11 +123,12 @@ class Requests:
 def _begin(scope: Scope) -> Context:
     given = header(scope, b"x-request-id")
     trace = header(scope, b"traceparent")
+    fresh = secrets.token_hex(40)
     return Context(
-        request_id=given.decode() if given and _REQUEST_ID.match(given) else str(uuid.uuid4()),
+        request_id=given.decode() if given and _REQUEST_ID.match(given) else fresh[:32],
         traceparent=(
             trace.decode()
             if trace and _TRACEPARENT.match(trace)
-            else f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-01"
+            else f"00-{fresh[32:64]}-{fresh[64:]}-01"
         ),
     )

@@ -69,8 +69,8 @@ class HeldKeys:
 class DataKeys:
     """The days of some messages, each of which has a key by now."""
 
-    def __init__(self, masters: MasterKeys, pairs: set[Pair]) -> None:
-        self._masters = masters
+    def __init__(self, keyring: "DataKeyring", pairs: set[Pair]) -> None:
+        self._keyring = keyring
         self._pairs = pairs
 
     def hold(self, connection: Connection) -> HeldKeys:
@@ -86,8 +86,10 @@ class DataKeys:
         return HeldKeys(keys)
 
     def _hold(self, connection: Connection, pairs: set[Pair]) -> dict[Pair, tuple[int, bytes]]:
-        keys = repository.hold_data_keys(connection, pairs) if pairs else []
-        return {key.pair: (key.key_id, unwrap(self._masters, key)) for key in keys}
+        ids = repository.hold_data_keys(connection, pairs) if pairs else {}
+        return {
+            pair: (key_id, self._keyring.open(connection, key_id)) for pair, key_id in ids.items()
+        }
 
 
 class DataKeyring:
@@ -106,17 +108,23 @@ class DataKeyring:
         if doubtful:
             transact(engine, lambda connection: self._make(connection, doubtful))
             self._made |= dict.fromkeys(doubtful, now + BELIEVED_SECONDS)
-        return DataKeys(self._masters, pairs)
+        return DataKeys(self, pairs)
 
     def read(self, engine: Engine, key_id: int) -> bytes:
         """To open a row by. Raises CannotOpen only if the key is known to be destroyed."""
-        found = self._opened.get(key_id)
-        if found is not None and found[1] >= time.monotonic():
-            return found[0]
-        key = transact(engine, lambda connection: _find(connection, key_id))
-        secret = unwrap(self._masters, key)
-        self._opened[key_id] = secret, time.monotonic() + BELIEVED_SECONDS
-        return secret
+        return self._opened_before(key_id) or transact(engine, lambda c: self.open(c, key_id))
+
+    def open(self, connection: Connection, key_id: int) -> bytes:
+        """The same, in a transaction that is under way."""
+        known = self._opened_before(key_id)
+        if known is None:
+            known = unwrap(self._masters, _find(connection, key_id))
+            self._opened[key_id] = known, time.monotonic() + BELIEVED_SECONDS
+        return known
+
+    def _opened_before(self, key_id: int) -> bytes | None:
+        key, until = self._opened.get(key_id, (None, 0.0))
+        return key if until >= time.monotonic() else None
 
     def forget(self) -> None:
         """Lets go of what is old, and of all if it is very much."""

@@ -10,8 +10,9 @@ Rows are locked in this order: that one, data keys, messages.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Any
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, bindparam, delete, func, select, update
 from sqlalchemy.dialects.mysql import insert
 
 from gatepost.errors import KeysUnavailable
@@ -48,6 +49,16 @@ class ServiceKey:
 
 
 _data_columns = [data_keys.c[name] for name in DataKey.__slots__]
+_CURRENT = (  # finds a few more than asked for: of several clients and several days, each with each
+    data_keys.c.client_id.in_(bindparam("clients", expanding=True)),
+    data_keys.c.day.in_(bindparam("days", expanding=True)),
+    data_keys.c.state == "current",
+)
+_HOLD = (
+    select(data_keys.c.client_id, data_keys.c.day, data_keys.c.key_id)
+    .where(*_CURRENT)
+    .with_for_update(read=True)
+)
 _service_columns = [service_keys.c[name] for name in ServiceKey.__slots__]
 
 
@@ -91,25 +102,20 @@ def change_master(connection: Connection, kid: bytes, now: datetime) -> None:
 
 def find_data_keys(connection: Connection, wanted: Iterable[Pair]) -> list[DataKey]:
     """The current ones of these clients' days."""
-    return _find_current(connection, wanted, hold=False)
-
-
-def hold_data_keys(connection: Connection, wanted: Iterable[Pair]) -> list[DataKey]:
-    """The current ones, which stay current until this transaction ends."""
-    return _find_current(connection, wanted, hold=True)
-
-
-def _find_current(connection: Connection, wanted: Iterable[Pair], *, hold: bool) -> list[DataKey]:
     pairs = set(wanted)
-    query = select(*_data_columns).where(
-        data_keys.c.client_id.in_({client_id for client_id, _ in pairs}),
-        data_keys.c.day.in_({day for _, day in pairs}),
-        data_keys.c.state == "current",
-    )
-    if hold:
-        query = query.with_for_update(read=True)
-    found = [DataKey(*row) for row in connection.execute(query)]
+    query = select(*_data_columns).where(*_CURRENT)
+    found = [DataKey(*row) for row in connection.execute(query, _of(pairs))]
     return [key for key in found if key.pair in pairs]
+
+
+def hold_data_keys(connection: Connection, wanted: set[Pair]) -> dict[Pair, int]:
+    """The ids of the current ones, which stay current until this transaction ends."""
+    found = {(row[0], row[1]): row[2] for row in connection.execute(_HOLD, _of(wanted))}
+    return {pair: key_id for pair, key_id in found.items() if pair in wanted}
+
+
+def _of(pairs: set[Pair]) -> dict[str, list[Any]]:
+    return {"clients": list({pair[0] for pair in pairs}), "days": list({pair[1] for pair in pairs})}
 
 
 def find_data_key(connection: Connection, key_id: int) -> DataKey | None:

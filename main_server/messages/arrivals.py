@@ -12,7 +12,7 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.clock import from_ms
+from gatepost.clock import ledger_time
 from gatepost.content import decode_content
 from gatepost.envelope import Envelope, decode
 from gatepost.errors import CannotOpen
@@ -81,7 +81,7 @@ def delivered_row(
     """The row of a message that the ledger meets only as it is delivered."""
     return queued_row(keyring, data_keys, arrival) | {
         "status": "delivered",
-        "delivered_at": from_ms(now),
+        "delivered_at": ledger_time(now),
         "attempt_count": attempt,
     }
 
@@ -108,7 +108,7 @@ def key_rows(envelopes: Iterable[Envelope]) -> list[dict[str, Any]]:
             "key_mac": envelope.key_mac,
             "payload_mac": envelope.payload_mac,
             "message_id": envelope.message_id.bytes,
-            "created_at": from_ms(envelope.queued_at),
+            "created_at": ledger_time(envelope.queued_at),
         }
         for envelope in envelopes
         if envelope.key_mac is not None
@@ -122,7 +122,7 @@ def in_order(arrivals: dict[UUID, Arrival]) -> list[Arrival]:
 
 def _row(envelope: Envelope) -> dict[str, Any]:
     stamp = envelope.client_timestamp
-    queued_at = from_ms(envelope.queued_at)
+    queued_at = ledger_time(envelope.queued_at)
     return {
         "message_id": envelope.message_id.bytes,
         "client_id": envelope.client_id,
@@ -131,8 +131,8 @@ def _row(envelope: Envelope) -> dict[str, Any]:
         "created_at": queued_at,
         "queued_at": queued_at,
         "due_at": queued_at,
-        "expires_at": from_ms(ends_at(envelope)),
-        "client_timestamp": None if stamp is None else from_ms(stamp),
+        "expires_at": ledger_time(ends_at(envelope)),
+        "client_timestamp": None if stamp is None else ledger_time(stamp),
         "queue": envelope.queue,
         "priority": DEFAULT_PRIORITY,
         "generation": 0,

@@ -5,7 +5,7 @@ from typing import TypeVar
 from uuid import UUID
 
 import msgspec
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
 from gatepost.contract import (
     MAX_ITEMS,
@@ -20,8 +20,8 @@ from gatepost.contract import (
 )
 from gatepost.errors import FieldError, Invalid, Malformed, NotFound
 from gatepost.identity import Role
-from gatepost.service.api import allow
-from gatepost.service.asgi import read_body
+from gatepost.service.api import HotPost, allow
+from gatepost.service.asgi import Receive, Scope, read_body
 from gatepost.service.requests import context_of
 from main_server.context import Context, identify
 from main_server.edge.service import list_queues
@@ -35,36 +35,41 @@ T = TypeVar("T")
 MAX_BYTES = 32 * 1024 * 1024
 
 
+def create_posts(context: Context) -> list[HotPost]:
+    async def register_messages(scope: Scope, receive: Receive) -> bytes:
+        envelopes = (await _read(receive, decode_register_request)).envelopes
+        _bound(envelopes)
+        results = await context.ledger.run(register, context.keyring, context.clock, envelopes)
+        context_of(scope).fields["messages"] = len(results)
+        return encode_json(RegisterAnswer(results))
+
+    async def deliver_messages(scope: Scope, receive: Receive) -> bytes:
+        offers = (await _read(receive, decode_deliver_request)).deliveries
+        _bound(offers)
+        results = await context.ledger.run(deliver, context.keyring, context.clock, offers)
+        fields = context_of(scope).fields
+        fields["deliveries"] = len(results)
+        fields["delivered"] = sum(r.result is Result.DELIVERED for r in results)
+        return encode_json(DeliverAnswer(results))
+
+    async def settle_messages(scope: Scope, receive: Receive) -> bytes:
+        items = (await _read(receive, decode_settle_request)).settlements
+        _bound(items)
+        await context.ledger.run(settle, context.keyring, items)
+        context_of(scope).fields["settlements"] = len(items)
+        return b"{}"
+
+    return [
+        HotPost("/internal/messages/register", (Role.PROXY,), register_messages),
+        HotPost("/internal/messages/deliver", (Role.WORKER,), deliver_messages),
+        HotPost("/internal/messages/settle", (Role.WORKER,), settle_messages),
+    ]
+
+
 def create_router(context: Context) -> APIRouter:
     router = APIRouter(prefix="/internal")
     proxies = allow(identify(context), Role.PROXY)
     workers = allow(identify(context), Role.WORKER)
-
-    @router.post("/messages/register", dependencies=[proxies])
-    async def register_messages(request: Request) -> Response:
-        envelopes = (await _read(request, decode_register_request)).envelopes
-        _bound(envelopes)
-        results = await context.ledger.run(register, context.keyring, context.clock, envelopes)
-        context_of(request.scope).fields["messages"] = len(results)
-        return _json(encode_json(RegisterAnswer(results)))
-
-    @router.post("/messages/deliver", dependencies=[workers])
-    async def deliver_messages(request: Request) -> Response:
-        offers = (await _read(request, decode_deliver_request)).deliveries
-        _bound(offers)
-        results = await context.ledger.run(deliver, context.keyring, context.clock, offers)
-        fields = context_of(request.scope).fields
-        fields["deliveries"] = len(results)
-        fields["delivered"] = sum(r.result is Result.DELIVERED for r in results)
-        return _json(encode_json(DeliverAnswer(results)))
-
-    @router.post("/messages/settle", dependencies=[workers])
-    async def settle_messages(request: Request) -> Response:
-        items = (await _read(request, decode_settle_request)).settlements
-        _bound(items)
-        await context.ledger.run(settle, context.keyring, items)
-        context_of(request.scope).fields["settlements"] = len(items)
-        return _json(b"{}")
 
     @router.get("/messages/{message_id}", dependencies=[proxies])
     async def show_message(message_id: UUID, client_id: str) -> dict[str, object]:
@@ -75,13 +80,14 @@ def create_router(context: Context) -> APIRouter:
 
     @router.get("/queues", dependencies=[workers])
     async def show_queues() -> Response:
-        return _json(encode_json(QueueNames(await context.ledger.run(list_queues))))
+        names = await context.ledger.run(list_queues)
+        return Response(encode_json(QueueNames(names)), media_type="application/json")
 
     return router
 
 
-async def _read(request: Request, decode: Callable[[bytes], T]) -> T:
-    body = await read_body(request.receive, MAX_BYTES)
+async def _read(receive: Receive, decode: Callable[[bytes], T]) -> T:
+    body = await read_body(receive, MAX_BYTES)
     try:
         return decode(body)
     except msgspec.ValidationError as error:
@@ -93,7 +99,3 @@ async def _read(request: Request, decode: Callable[[bytes], T]) -> T:
 def _bound(items: list[T]) -> None:
     if len(items) > MAX_ITEMS:
         raise Invalid(errors=[FieldError("", f"holds more than {MAX_ITEMS} items")])
-
-
-def _json(body: bytes) -> Response:
-    return Response(body, media_type="application/json")

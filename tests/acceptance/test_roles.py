@@ -40,8 +40,9 @@ def roles_of(route: Any) -> tuple[Role, ...] | None:
     return None
 
 
-ROUTES = list(routes_of(create_app(None)))  # type: ignore[arg-type]
-MATRIX = [
+APP = create_app(None)  # type: ignore[arg-type]
+ROUTES = list(routes_of(APP.api))
+MATRIX = [("POST", post.path, post.roles) for post in APP.posts.values()] + [
     (method, path, roles_of(route) or ())
     for path, route in ROUTES
     if isinstance(route, APIRoute)

@@ -11,9 +11,8 @@ from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from gatepost.derive import expand, extract
 from gatepost.errors import CannotOpen
 from gatepost.sealing import additional_data
 
@@ -46,7 +45,7 @@ def open_row(
 
 def _cipher(data_key: bytes, message_id: UUID) -> AESGCM:
     info = b"gatepost row key v1" + message_id.bytes
-    return AESGCM(HKDF(SHA256(), 32, salt=None, info=info).derive(data_key))
+    return AESGCM(expand(extract(data_key), info))
 
 
 def _bound(message_id: UUID, client_id: str, domain: str, key_id: int) -> bytes:

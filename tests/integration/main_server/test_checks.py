@@ -100,7 +100,7 @@ async def test_what_is_unsafe_is_found_and_told_once(
     assert (stores.safety.problem is not None) is stores.safety.production
     said = capsys.readouterr().out
     assert said.count("store.unsafe") == 4
-    assert said.count('"level": "error"') == (4 if stores.safety.production else 0)
+    assert said.count('"level":"error"') == (4 if stores.safety.production else 0)
 
 
 async def test_in_production_nothing_is_served_until_it_is_put_right(

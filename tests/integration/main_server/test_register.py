@@ -59,6 +59,16 @@ def test_many_at_once_in_any_order_are_one_row_each(room: Room) -> None:
     assert room.count_rows() == 40
 
 
+def test_as_many_as_a_call_may_hold_are_registered_in_their_order(room: Room) -> None:
+    envelopes = [room.envelope() for _ in range(1000)]
+    assert len(room.register(*envelopes)) == 1000
+    assert room.count_rows() == 1000
+    for envelope in envelopes[::100]:
+        row = room.row(envelope.message_id)
+        assert row is not None
+        assert open_row(room.engine, row) == room.ring.open_envelope(envelope)
+
+
 def test_what_is_no_envelope_is_refused_alone_and_in_its_place(room: Room) -> None:
     one, two = room.envelope(), room.envelope()
     raw = [msgspec.Raw(encode(one)), msgspec.Raw(b"{}"), msgspec.Raw(encode(two))]

@@ -260,7 +260,7 @@ async def test_the_loop_learns_turns_and_ends(
     await until((house.folder / "keys.backup").exists)
     stop.set()
     await asyncio.wait_for(running, 10)
-    assert '"event": "keys.replaced"' in capsys.readouterr().out
+    assert '"event":"keys.replaced"' in capsys.readouterr().out
 
 
 async def test_the_loop_survives_what_goes_wrong_and_says_it_once(
