@@ -2,6 +2,7 @@
 test chooses: a TCP proxy with a thread of its own, so that the test may block."""
 
 import asyncio
+import random
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -13,6 +14,8 @@ from typing import Any, Self
 from infra.dev.ports import HOST
 
 READ_SIZE = 65536
+CONNECT_SECONDS = 1.0
+Address = tuple[str, int]
 
 
 class Fault(Enum):
@@ -29,13 +32,18 @@ def pass_on(_request: bytes) -> Fault:
 
 
 class Wire:
-    """Listens on `port`. `rule` decides about each piece that comes from the side of the caller."""
+    """Listens on `port`. `rule` decides about each piece that comes from the side of the caller.
 
-    def __init__(self, upstream: int) -> None:
+    Several upstreams share the connections: each goes to one that takes it.
+    """
+
+    def __init__(self, *upstreams: int | Address, host: str = HOST) -> None:
         self.rule: Callable[[bytes], Fault] = pass_on
+        self.host = host
         self.port = 0
         self.lost = 0
-        self._upstream = upstream
+        self.reply_delay = 0.0
+        self._upstreams = [(HOST, one) if isinstance(one, int) else one for one in upstreams]
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._server: asyncio.Server | None = None
@@ -99,7 +107,7 @@ class Wire:
 
     async def _listen(self) -> None:
         if self._server is None:
-            self._server = await asyncio.start_server(self._serve, HOST, self.port)
+            self._server = await asyncio.start_server(self._serve, self.host, self.port)
             self.port = self._server.sockets[0].getsockname()[1]
 
     async def _refuse(self) -> None:
@@ -120,7 +128,7 @@ class Wire:
         self._links.add(link)
         ends = [writer]
         try:
-            from_store, to_store = await asyncio.open_connection(HOST, self._upstream)
+            from_store, to_store = await self._connect()
             ends.append(to_store)
             await self._carry((reader, writer), (from_store, to_store))
         except (OSError, asyncio.CancelledError):
@@ -129,6 +137,13 @@ class Wire:
             self._links.discard(link)
             for end in ends:
                 end.transport.abort()
+
+    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        for host, port in random.sample(self._upstreams, len(self._upstreams)):
+            with suppress(OSError, TimeoutError):
+                async with asyncio.timeout(CONNECT_SECONDS):
+                    return await asyncio.open_connection(host, port)
+        raise ConnectionRefusedError
 
     async def _carry(
         self,
@@ -172,6 +187,8 @@ class Wire:
     ) -> None:
         while reply := await store.read(READ_SIZE):
             await self._flows.wait()
+            if self.reply_delay:
+                await asyncio.sleep(self.reply_delay)
             if doomed.is_set():
                 return
             caller.write(reply)

@@ -46,6 +46,9 @@ COMMANDS = {
     "bench": Command(
         "measure (bench queue runs bench/queue.py)", "infra.dev.commands.bench", "bench"
     ),
+    "chaos": Command(
+        "break everything under load, and judge what is left", "infra.dev.commands.chaos", "test"
+    ),
 }
 # Each holds all of the one before it.
 GROUPS = ("server", "test", "bench")

@@ -4,6 +4,7 @@ Run again it changes nothing, but for a certificate that is about to expire: tha
 """
 
 import argparse
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -51,18 +52,24 @@ ORDERS = {
 }
 
 
-def seed(settings: MainServerSettings, database: Database, pki: Path) -> None:
+def seed(
+    settings: MainServerSettings,
+    database: Database,
+    pki: Path,
+    orders: Mapping[str, Order] = ORDERS,
+) -> None:
+    """`orders` are the certificates that there are to be, by the names of their files."""
     engine = create_ledger_engine(database)
     migrating.upgrade(engine, database.keys_schema)
     init_authority(settings.ca.folder, utc_now())
     authority = load_authority(settings.ca.folder)
     known = {one.fingerprint for one in transact(engine, _list_known)}
-    missing = [name for name in ORDERS if _is_missing(pki / f"{name}.pem", known)]
+    missing = [name for name in orders if _is_missing(pki / f"{name}.pem", known)]
     if missing:
         private_folder(pki)
-        _add_client(engine)
+        _add_clients(engine, [order.identity for order in orders.values()])
         for name in missing:
-            _issue(engine, authority, name, pki)
+            _issue(engine, authority, orders[name], pki / name)
     _write_pins(settings.ca.folder, pki / "ca.pem")
 
 
@@ -85,23 +92,24 @@ def _is_missing(file: Path, known: set[str]) -> bool:
     return soon or certificate.fingerprint(SHA256()).hex() not in known
 
 
-def _add_client(engine: Engine) -> None:
+def _add_clients(engine: Engine, identities: Sequence[Identity]) -> None:
     now = from_ms(to_ms(utc_now()))
-    identity = ORDERS[CLIENT].identity
 
     def add(connection: Connection) -> None:
         repository.add_domain(connection, INFRASTRUCTURE_DOMAIN, None, now)
         repository.add_domain(connection, DOMAIN, f"{DOMAIN}:messages", now)
-        repository.add_client(connection, identity, RATE_PER_SECOND, BURST, now)
+        for identity in identities:
+            if identity.role is Role.CLIENT:
+                repository.add_client(connection, identity, RATE_PER_SECOND, BURST, now)
 
     transact(engine, add)
 
 
-def _issue(engine: Engine, authority: Authority, name: str, pki: Path) -> None:
-    issued = issue(engine, authority, ORDERS[name], utc_now())
-    certificate = pki / f"{name}.pem"
+def _issue(engine: Engine, authority: Authority, order: Order, file: Path) -> None:
+    issued = issue(engine, authority, order, utc_now())
+    certificate = file.with_name(f"{file.name}.pem")
     certificate.unlink(missing_ok=True)  # an old one must not be found beside the new key
-    write_private(pki / f"{name}.key", issued.key_pem)
+    write_private(file.with_name(f"{file.name}.key"), issued.key_pem)
     write_private(certificate, issued.chain_pem, mode=0o644)
 
 

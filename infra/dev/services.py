@@ -38,10 +38,10 @@ def wait_until_ready(child: Child, ops_port: int) -> None:
         time.sleep(0.02)
 
 
-def not_ready(ops_port: int) -> str | None:
+def not_ready(ops_port: int, host: str = HOST) -> str | None:
     """What /readyz misses; None when it is content."""
     try:
-        with urllib.request.urlopen(f"http://{HOST}:{ops_port}/readyz", timeout=2):
+        with urllib.request.urlopen(f"http://{host}:{ops_port}/readyz", timeout=2):
             return None
     except urllib.error.HTTPError as error:
         checks = json.load(error)["checks"]

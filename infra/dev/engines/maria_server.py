@@ -16,7 +16,6 @@ from infra.dev.engines.accounts import fill, passwords
 from infra.dev.engines.find import Engine, Engines
 from infra.dev.engines.server import Server
 from infra.dev.paths import ROOT
-from infra.dev.ports import HOST
 from infra.dev.private import write_private
 from infra.dev.steps import Failure, run
 
@@ -53,7 +52,7 @@ class MariaServer(Server):
         )
 
     def url(self, user: str = "gatepost_main", schema: str = "gatepost") -> str:
-        return f"mysql+pymysql://{user}:{self._passwords[user]}@{HOST}:{self.port}/{schema}"
+        return f"mysql+pymysql://{user}:{self._passwords[user]}@{self.host}:{self.port}/{schema}"
 
     def launch(self) -> None:
         if not (self.folder / "data").exists():
@@ -63,7 +62,7 @@ class MariaServer(Server):
     def silence(self) -> str | None:
         try:
             pymysql.connect(
-                host=HOST,
+                host=self.host,
                 port=self.port,
                 user="root",
                 password=self._passwords["root"],

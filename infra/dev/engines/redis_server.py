@@ -13,7 +13,6 @@ from infra.dev.engines.accounts import fill, passwords
 from infra.dev.engines.find import Engines
 from infra.dev.engines.server import Server
 from infra.dev.paths import ROOT
-from infra.dev.ports import HOST
 from infra.dev.private import write_private
 
 CONFIGURATION = ROOT / "infra" / "redis.conf"
@@ -43,7 +42,7 @@ class RedisServer(Server):
         )
 
     def url(self, user: str = "operator") -> str:
-        return f"redis://{user}:{self._passwords[user]}@{HOST}:{self.port}/0"
+        return f"redis://{user}:{self._passwords[user]}@{self.host}:{self.port}/0"
 
     def silence(self) -> str | None:
         try:

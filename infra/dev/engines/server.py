@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from infra.dev.child import Child
-from infra.dev.ports import free_port
+from infra.dev.ports import HOST, free_port
 from infra.dev.private import private_folder
 from infra.dev.steps import Failure
 
@@ -18,6 +18,7 @@ class Server:
     """A server on a port of 127.0.0.1, with its data in `folder`. All of it is synchronous."""
 
     child: Child
+    host = HOST
 
     def __init__(self, folder: Path, port: int | None) -> None:
         self.folder = private_folder(folder)
