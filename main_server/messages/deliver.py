@@ -72,6 +72,8 @@ def decide(
     if standing is not None:
         if standing.status in _ENDED:
             return result(_ENDED[standing.status])
+        if standing.reason == "unreadable":  # nobody has what would be delivered
+            return result(Result.REFUSED, "unreadable")
         expired = to_ms(standing.expires_at) <= now
         return result(Result.EXPIRED if expired else Result.DELIVERED)
     if not offer.envelope:
@@ -180,7 +182,7 @@ def _end_standing(
         ids = [end[2] for end in group]
         if kind is Result.DELIVERED:
             repository.mark_delivered(connection, ids, attempt, now)
-        else:
+        elif kind is Result.EXPIRED:
             repository.mark_failed(connection, ids, attempt, "expired")
 
 

@@ -1,6 +1,6 @@
 """What became of each row, step by step: a trigger in the run's own MariaDB writes down every
 change of a row's state, in the transaction that makes it, so that a doubled effect shows even where
-final state hides it. What changes no state (a body sealed again, one more attempt) is left out.
+the final state hides it. What changes no state (a body sealed again, one more attempt) is left out.
 """
 
 from typing import Any

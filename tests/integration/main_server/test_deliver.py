@@ -163,6 +163,16 @@ def test_what_can_not_be_opened_is_refused_once_and_for_all_and_alone(room: Room
     assert room.status(bad.message_id)[:2] == ("failed", "unreadable")
 
 
+def test_what_the_reconciler_found_unreadable_is_not_delivered_afterwards(room: Room) -> None:
+    """It waits in the queue as well: its worker comes to a row that has failed already."""
+    bad = changed(room.envelope(), sealed=b"x" * 200)
+    room.register(bad, accepted=True)
+    assert room.status(bad.message_id) == ("failed", "unreadable", 0)
+    for send in (False, True):
+        assert results(room.deliver(bad, send=send)) == [("refused", "unreadable")]
+    assert room.status(bad.message_id)[:2] == ("failed", "unreadable")
+
+
 MALFORMED: list[bytes] = [
     b"null",
     b"[]",

@@ -29,8 +29,8 @@ SAME = Claim(OTHER, KEY["payload_mac"])
 CONFLICTING = Claim(OTHER, b"q" * 32)
 
 
-def standing(status: str, left_ms: int = 1) -> Standing:
-    return Standing(status, from_ms(NOW) + timedelta(milliseconds=left_ms))
+def standing(status: str, left_ms: int = 1, reason: str | None = None) -> Standing:
+    return Standing(status, from_ms(NOW) + timedelta(milliseconds=left_ms), reason)
 
 
 def offered(with_envelope: bool) -> DeliveryOffer:
@@ -48,6 +48,9 @@ def offered(with_envelope: bool) -> DeliveryOffer:
         (standing("queued", -1), OPENED, None, Result.EXPIRED, None),
         (standing("failed"), None, None, Result.DELIVERED, None),
         (standing("failed", 0), None, None, Result.EXPIRED, None),
+        (standing("failed", reason="refused"), None, None, Result.DELIVERED, None),
+        (standing("failed", reason="unreadable"), None, None, Result.REFUSED, "unreadable"),
+        (standing("failed", reason="unreadable"), SEALED, None, Result.REFUSED, "unreadable"),
         (standing("delivered"), OPENED, None, Result.ALREADY, None),
         (standing("delivered", -1), None, None, Result.ALREADY, None),
         (standing("erased"), OPENED, None, Result.ERASED, None),
