@@ -31,7 +31,8 @@ class Verdict:
     delivered: int
     failed: int
     recovered: int
-    """Of the acknowledged, those that a fault befell between their 202 and their delivery."""
+    """Delivered, though one store lacked it at its 202, an attempt had come to nothing, or a fault
+    began before its delivery."""
     lost: list[str]
     duplicated: list[str]
     unexpected: list[str]
@@ -42,7 +43,8 @@ class Verdict:
 
     @property
     def green(self) -> bool:
-        return all(promise.holds for promise in self.promises.values())
+        """Nothing speaks against it, and there was something to judge."""
+        return self.acknowledged > 0 and all(one.holds for one in self.promises.values())
 
     def line(self) -> str:
         """The line that matters."""
@@ -96,10 +98,12 @@ def _told(findings: list[Finding]) -> list[str]:
 
 def _recovered(case: Case) -> int:
     begun = sorted(fault.begin_wall for fault in case.evidence.faults)
-    accepted = {post.message_id for post in case.evidence.posts if post.outcome == ACCEPTED}
+    accepted = {p.message_id: p for p in case.evidence.posts if p.outcome == ACCEPTED}
     count = 0
     for row in case.evidence.rows:
-        if row.message_id in accepted and row.delivered_ms is not None:
+        post = accepted.get(row.message_id)
+        if post is not None and row.delivered_ms is not None:
             since, until = row.queued_ms / 1000, row.delivered_ms / 1000
-            count += bisect_right(begun, until) > bisect_right(begun, since)
+            befallen = bisect_right(begun, until) > bisect_right(begun, since)
+            count += befallen or post.durability != "full" or row.attempts > 1
     return count
