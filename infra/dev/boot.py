@@ -46,6 +46,11 @@ COMMANDS = {
     "bench": Command(
         "measure (bench queue runs bench/queue.py)", "infra.dev.commands.bench", "bench"
     ),
+    "demo": Command(
+        "sixty seconds: load, kills, a FLUSHALL, and what is left",
+        "infra.dev.commands.demo",
+        "server",
+    ),
     "chaos": Command(
         "break everything under load, and judge what is left", "infra.dev.commands.chaos", "test"
     ),

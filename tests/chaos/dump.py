@@ -64,9 +64,9 @@ class Remains:
         return redis.Redis.from_url(self.redis_url)
 
     def waiting(self) -> int:
-        """How many messages have not ended yet, in either store."""
+        """How many messages have not ended yet, by the store that knows of more."""
         rows = self._count("SELECT COUNT(*) FROM messages WHERE status = 'queued'")
-        return rows + sum(self._known(name) for name in self._queues())
+        return max(rows, sum(self._known(name) for name in self._queues()))
 
     def delivered(self) -> int:
         return self._count("SELECT COUNT(*) FROM messages WHERE status = 'delivered'")

@@ -141,13 +141,14 @@ def read_history(file: Path) -> tuple[list[Post], int]:
 
 
 def read_faults(lines: list[dict[str, Any]]) -> list[Fault]:
+    """`end` ends a fault, and so does `skip`: it could not be done whole, and was given up."""
     open_: dict[tuple[str, str], list[dict[str, Any]]] = {}
     faults = []
     for line in lines:
-        name = (line["fault"], line["target"])
+        name = (line.get("fault", ""), line.get("target", ""))
         if line["type"] == "begin":
             open_.setdefault(name, []).append(line)
-        else:
+        elif line["type"] in ("end", "skip") and open_.get(name):
             faults.append(_fault(open_[name].pop(0), line))
     last = max(lines, key=lambda line: line["mono"], default=None)
     for begun in open_.values():

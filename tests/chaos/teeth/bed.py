@@ -18,6 +18,7 @@ from infra.dev.engines.find import clean_environment
 from infra.dev.paths import ROOT
 from tests.acceptance.two_stores.rig import Rig
 from tests.chaos.dump import Remains
+from tests.chaos.journal import Journal
 from tests.chaos.transitions import watch_status
 
 DRAIN_SECONDS = 25.0
@@ -34,7 +35,7 @@ class Bed:
         self.evidence = folder / "evidence"
         self.evidence.mkdir()
         self._seed = seed
-        self._faults = (self.evidence / "faults.jsonl").open("w")
+        self._journal = Journal(self.evidence / "faults.jsonl")
         self._describe()
         self._watch()
 
@@ -51,11 +52,11 @@ class Bed:
 
     @contextmanager
     def fault(self, name: str, target: str, **more: Any) -> Iterator[None]:
-        self._note("begin", name, target, **more)
+        self._journal.write("begin", fault=name, target=target, **more)
         try:
             yield
         finally:
-            self._note("end", name, target, **more)
+            self._journal.write("end", fault=name, target=target, **more)
 
     def wait_accepted(self, more: int, seconds: float = 20.0) -> None:
         """Until clients have heard so many more answers."""
@@ -75,7 +76,7 @@ class Bed:
             time.sleep(0.1)
         remains.write(self.evidence)
         remains.close()
-        self._faults.close()
+        self._journal.close()
 
     def _workload(self, rate: float, poison: float, mix: dict[str, float]) -> Child:
         arguments = ["--site", str(self.folder / "site.json"), "--client", "client_001"]
@@ -118,12 +119,6 @@ class Bed:
             database=url.database,
         ) as connection:
             watch_status(connection)
-
-    def _note(self, kind: str, name: str, target: str, **more: Any) -> None:
-        line = {"type": kind, "fault": name, "target": target, **more}
-        line |= {"mono": time.monotonic_ns(), "wall": time.time()}
-        self._faults.write(json.dumps(line) + "\n")
-        self._faults.flush()
 
 
 def _answers(file: Path) -> int:

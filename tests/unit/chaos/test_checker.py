@@ -286,6 +286,16 @@ def test_a_torn_last_line_is_an_open_operation(scene: Scene) -> None:
     assert verdict.acknowledged == 1
 
 
+def test_a_fault_that_could_not_be_done_is_over_and_notes_are_no_faults(scene: Scene) -> None:
+    scene.fault("cut", "worker-1", 1.0, 2.0)
+    scene.faults[-1]["type"] = "skip"
+    scene.faults.append({"type": "note", "what": "ended", "target": "worker-1"})
+    scene.faults[-1] |= {"mono": 3, "wall": 3.0}
+    scene.accepted("second", 2)
+    scene.delivered("second", 2, at=50.0)
+    assert broken(scene) == {"I3"}
+
+
 def test_recovered_are_those_that_a_fault_befell_on_their_way(scene: Scene) -> None:
     scene.fault("kill", "worker", 1.1, 1.1)
     assert scene.judge().recovered == 1
