@@ -17,6 +17,7 @@ import redis
 
 from gatepost.settings import load
 from infra.dev.engines import Engines, find_engines
+from infra.dev.engines.find import clean_environment
 from infra.dev.paths import ROOT
 from infra.dev.place import Place, session
 from infra.dev.private import private_folder
@@ -25,9 +26,10 @@ from infra.dev.steps import Failure
 from infra.dev.stores import Stores
 from main_server.settings import DatabaseOnly, MainServerSettings
 from tests.chaos.disk import Disk
+from tests.chaos.faults import clocks
 from tests.chaos.journal import Journal
 from tests.chaos.keeper import Keeper
-from tests.chaos.network import Network, Node, Tools
+from tests.chaos.network import Firewall, Network, Node, Tools
 from tests.chaos.services import CLIENTS, Service, configure, make_service, orders, write_templates
 from tests.chaos.stores import ChaosMaria, ChaosRedis
 from tests.chaos.transitions import watch_status
@@ -114,7 +116,11 @@ class Site:
         self.stores[name].kill()
 
     def _make_service(self, name: str) -> Service:
+        """With a clock that can be set wrong, where the library for that is."""
         extra: dict[str, str] = {}
+        if self.tools.faketime is not None:
+            clocks.set_clock(self.clock_file(name), clocks.RIGHT)
+            extra = clocks.environment(self.tools.faketime, self.clock_file(name))
         return make_service(self.place, name, self.network.node(name), self.tree, extra)
 
     def _connect(self, one: Service) -> None:
@@ -175,6 +181,20 @@ class Site:
             "main_server_config": str(self.place.config / "main-1.yaml"),
         }
         (self.place.folder / "site.json").write_text(json.dumps(about, indent=1))
+
+    @property
+    def firewall(self) -> Firewall:
+        """Only where there is one are there faults that ask for it."""
+        firewall = self.tools.firewall
+        assert firewall is not None
+        return firewall
+
+    def clock_file(self, name: str) -> Path:
+        return self.place.run / f"{name}.time"
+
+    def environment(self) -> dict[str, str]:
+        """For a command of an operator: with the tree that is tested."""
+        return {**clean_environment(), "PYTHONPATH": str(self.tree)}
 
     def child(self, name: str) -> Any:
         """The process of a service or a store."""

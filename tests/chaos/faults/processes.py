@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -12,6 +14,8 @@ from tests.chaos.faults.fault import Fault
 
 if TYPE_CHECKING:
     from tests.chaos.site import Site
+
+ROLLED = ("main-1", "main-2", "worker-1", "worker-2", "proxy-1", "proxy-2")
 
 
 class Kill(Fault):
@@ -35,8 +39,9 @@ class KillChild(Fault):
     chance: float = 0.0
 
     def begin(self, site: Site) -> None:
-        if children := site.processes(self.target)[1:]:
-            _signal(children[int(self.chance * len(children))], signal.SIGKILL)
+        pid = _one_of(site.processes(self.target)[1:], self.chance)
+        if pid is not None:
+            _signal(pid, signal.SIGKILL)
 
 
 class KillLeader(Fault):
@@ -75,3 +80,55 @@ class Terminate(Fault):
 def _signal(pid: int, number: signal.Signals) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, number)
+
+
+@dataclass
+class FreezeChild(Fault):
+    """SIGSTOP to one process of a service; its supervisor may find it stuck, and kill it."""
+
+    name: ClassVar[str] = "freeze-child"
+    chance: float = 0.0
+
+    def begin(self, site: Site) -> None:
+        self._pid = _one_of(site.processes(self.target)[1:], self.chance)
+        if self._pid is not None:
+            _signal(self._pid, signal.SIGSTOP)
+
+    def end(self, _site: Site) -> None:
+        if self._pid is not None:
+            _signal(self._pid, signal.SIGCONT)
+
+
+class Roll(Fault):
+    """SIGTERM to each service in turn, the next when the last one is ready again."""
+
+    name: ClassVar[str] = "rolling-restart"
+
+    def holds(self) -> set[str]:
+        return set(ROLLED)
+
+    def begin(self, site: Site) -> None:
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._roll, args=(site,), name=self.name)
+        self._thread.start()
+
+    def end(self, _site: Site) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _roll(self, site: Site) -> None:
+        for name in ROLLED:
+            if self._over.is_set():
+                return
+            leader = site.child(name).pid
+            _signal(leader, signal.SIGTERM)
+            self._wait(lambda leader=leader, name=name: site.child(name).pid != leader)  # type: ignore[misc]
+            self._wait(lambda name=name: site.missing(name) is None)  # type: ignore[misc]
+
+    def _wait(self, condition: Callable[[], bool]) -> None:
+        while not (condition() or self._over.wait(0.1)):
+            pass
+
+
+def _one_of(pids: Sequence[int], chance: float) -> int | None:
+    return pids[int(chance * len(pids))] if pids else None

@@ -1,0 +1,129 @@
+"""What befalls the two stores and their disk."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from tests.chaos.faults.fault import Fault
+
+if TYPE_CHECKING:
+    from tests.chaos.site import Site
+
+STORES = ("redis", "mariadb")
+
+
+class PowerCut(Fault):
+    """The power fails for both stores at one instant: what no fsync brought to the disk is gone.
+
+    They are stopped first, so that neither acknowledges anything in its last moment.
+    """
+
+    name: ClassVar[str] = "power-cut"
+
+    def holds(self) -> set[str]:
+        return {*STORES, "disk"}
+
+    def begin(self, site: Site) -> None:
+        assert site.disk is not None
+        site.keeper.hold(*STORES)
+        for store in STORES:
+            os.killpg(site.child(store).pid, signal.SIGSTOP)
+        site.disk.cut_power()
+        for store in STORES:
+            site.child(store).kill()
+
+    def end(self, site: Site) -> None:
+        assert site.disk is not None
+        site.disk.power_up()
+        site.keeper.let_go(*STORES)
+
+
+class DiskFull(Fault):
+    """No block is left for the target ("redis", "mariadb"), or for either ("disk")."""
+
+    name: ClassVar[str] = "disk-full"
+
+    def holds(self) -> set[str]:
+        return {"disk", *(STORES if self.target == "disk" else [self.target])}
+
+    def begin(self, site: Site) -> None:
+        assert site.disk is not None
+        spared = {"redis": site.mariadb.owner, "mariadb": site.redis.owner}.get(self.target)
+        site.disk.fill(spared.uid if spared else None)
+
+    def end(self, site: Site) -> None:
+        assert site.disk is not None
+        site.disk.empty()
+
+
+class FlushAll(Fault):
+    """Somebody empties Redis: all that only it had is gone."""
+
+    name: ClassVar[str] = "flushall"
+    destroys: ClassVar[bool] = True
+
+    def begin(self, site: Site) -> None:
+        with site.operator() as client:
+            client.flushall()
+
+
+@dataclass
+class CutAof(Fault):
+    """Redis dies, and comes back with an append-only file that has lost its last bytes."""
+
+    name: ClassVar[str] = "aof-cut"
+    destroys: ClassVar[bool] = True
+    lost_bytes: int = 20_000
+
+    def begin(self, site: Site) -> None:
+        site.keeper.hold("redis")
+        site.child("redis").kill()
+        file = _newest_log(site.redis.folder)
+        os.truncate(file, max(0, file.stat().st_size - self.lost_bytes))
+
+    def end(self, site: Site) -> None:
+        site.keeper.let_go("redis")
+
+
+class MemoryFull(Fault):
+    """Redis has as much as it may have: it refuses what would need more."""
+
+    name: ClassVar[str] = "maxmemory"
+
+    def begin(self, site: Site) -> None:
+        with site.operator() as client:
+            found: dict[str, str] = client.config_get("maxmemory")
+            self._before = found["maxmemory"]
+            used: dict[str, int] = client.info("memory")
+            client.config_set("maxmemory", used["used_memory"])
+
+    def end(self, site: Site) -> None:
+        with suppress(redis.ConnectionError), site.operator() as client:
+            client.config_set("maxmemory", self._before)
+
+
+class RedisSleeps(Fault):
+    """DEBUG SLEEP: Redis does one thing, for long, and answers nobody."""
+
+    name: ClassVar[str] = "debug-sleep"
+
+    def begin(self, site: Site) -> None:
+        url = site.redis.url()
+        client = redis.Redis.from_url(url, socket_timeout=0.1, retry=Retry(NoBackoff(), 0))
+        with client, suppress(redis.TimeoutError):
+            client.execute_command("DEBUG", "SLEEP", str(self.seconds))
+
+
+def _newest_log(folder: Path) -> Path:
+    """The file that Redis appends to now."""
+    files = folder.glob("appendonlydir/*.incr.aof")
+    return max(files, key=lambda file: int(file.name.split(".")[-3]))
