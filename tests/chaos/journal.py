@@ -1,27 +1,38 @@
 """The harness's own journal, `faults.jsonl`: when each fault began, ended, and what it destroyed.
 
-The checker reads it offline; each line is flushed, for the harness may be killed as well.
+The checker reads it offline; each line is flushed, for the harness may be killed as well. Beside
+it, in `notes.jsonl`, is what else a reader may want to know: what was started again, what failed.
 """
 
 import json
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 
 class Journal:
-    def __init__(self, file: Path) -> None:
-        self._stream = file.open("a", encoding="utf-8")
+    def __init__(self, folder: Path) -> None:
+        self._faults = (folder / "faults.jsonl").open("a", encoding="utf-8")
+        self._notes = (folder / "notes.jsonl").open("a", encoding="utf-8")
         self._lock = threading.Lock()
 
-    def write(self, kind: str, **fields: Any) -> None:
-        """`kind` is begin, end, note (what the harness did besides) or skip (what it can't do)."""
-        times = {"mono": time.monotonic_ns(), "wall": time.time()}
-        line = json.dumps({"type": kind, **fields, **times})
-        with self._lock:
-            self._stream.write(line + "\n")
-            self._stream.flush()
+    def begin(self, fault: str, target: str, *, destroyed: bool) -> None:
+        more = {"destroyed": True} if destroyed else {}
+        self._write(self._faults, {"type": "begin", "fault": fault, "target": target, **more})
+
+    def end(self, fault: str, target: str) -> None:
+        self._write(self._faults, {"type": "end", "fault": fault, "target": target})
+
+    def note(self, what: str, target: str, **more: Any) -> None:
+        self._write(self._notes, {"what": what, "target": target, **more})
 
     def close(self) -> None:
-        self._stream.close()
+        self._faults.close()
+        self._notes.close()
+
+    def _write(self, stream: TextIO, line: dict[str, Any]) -> None:
+        times = {"mono": time.monotonic_ns(), "wall": time.time()}
+        with self._lock:
+            stream.write(json.dumps(line | times) + "\n")
+            stream.flush()

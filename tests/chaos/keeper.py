@@ -76,14 +76,14 @@ class Keeper:
         now = time.monotonic()
         if kept.due is None:
             kept.due = now + RESTART_SECONDS
-            self.journal.write("note", what="ended", target=name, code=code)
+            self.journal.note("ended", name, code=code)
         if now < kept.due:
             return
         try:
             kept.child.kill()  # what it has left behind holds its ports
             kept.launch()
             kept.due = None
-            self.journal.write("note", what="started", target=name)
+            self.journal.note("started", name)
         except Failure as failure:
             kept.due = now + 10 * RESTART_SECONDS
-            self.journal.write("note", what="start failed", target=name, why=str(failure))
+            self.journal.note("start failed", name, why=str(failure))

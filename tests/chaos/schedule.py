@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tests.chaos.faults.fault import Fault
 
@@ -24,17 +23,16 @@ class Planned:
 
 @dataclass
 class Schedule:
-    """Plays what is planned, in a thread; faults that overlap end in the order of their times."""
+    """Plays what is planned: what begins and ends, in the order of the times."""
 
     site: Site
     plan: list[Planned]
-    stop: threading.Event = field(default_factory=threading.Event)
 
     def play(self) -> int:
         """Returns when all has ended: how many faults there were."""
         started = time.monotonic()
         for at, _, act in sorted(self._moments(), key=lambda one: one[:2]):
-            self.stop.wait(max(0.0, started + at - time.monotonic()))
+            time.sleep(max(0.0, started + at - time.monotonic()))
             act()
         return sum(one.fault.failed is None for one in self.plan)
 
@@ -46,21 +44,18 @@ class Schedule:
             yield over, number, lambda fault=fault: self.end(fault)  # type: ignore[misc]
 
     def begin(self, fault: Fault) -> None:
-        """After a stop nothing more begins; what has begun is ended."""
-        if self.stop.is_set():
-            fault.failed = "the run was stopped"
-            return
-        about: dict[str, Any] = {"fault": fault.name, "target": fault.target}
-        if fault.destroys:
-            about["destroyed"] = True
-        self.site.journal.write("begin", **about)
+        self.site.journal.begin(fault.name, fault.target, destroyed=fault.destroys)
         try:
             fault.begin(self.site)
         except Exception as error:  # what the harness can't do is said, and the run goes on
             fault.failed = f"{type(error).__name__}: {error}"
-            self.site.journal.write("skip", **about, why=fault.failed)
+            self.site.journal.note("fault failed", fault.target, fault=fault.name, why=fault.failed)
 
     def end(self, fault: Fault) -> None:
-        if fault.failed is None:
+        """Also of one that failed half-way: its end undoes what it can."""
+        try:
             fault.end(self.site)
-            self.site.journal.write("end", fault=fault.name, target=fault.target)
+        except Exception:
+            if fault.failed is None:
+                raise
+        self.site.journal.end(fault.name, fault.target)

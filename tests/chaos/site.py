@@ -52,7 +52,7 @@ class Site:
         self.tools = Tools()
         self.network = Network(enclosed)
         self.disk = Disk(folder / "disk.img", folder / "disk") if enclosed else None
-        self.journal = Journal(private_folder(folder) / "faults.jsonl")
+        self.journal = Journal(private_folder(folder))
         self.keeper = Keeper(self.journal)
         self.wires: dict[str, Wire] = {}
         self.services: dict[str, Service] = {}

@@ -42,4 +42,4 @@ class RotateKey(Fault):
         except subprocess.TimeoutExpired:
             self._command.kill()
             code = self._command.wait()
-        site.journal.write("note", what="keys rotated", target=self.target, code=code)
+        site.journal.note("keys rotated", self.target, code=code)

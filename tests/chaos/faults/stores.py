@@ -7,7 +7,7 @@ import signal
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import redis
 from redis.backoff import NoBackoff
@@ -120,7 +120,8 @@ class RedisSleeps(Fault):
         url = site.redis.url()
         client = redis.Redis.from_url(url, socket_timeout=0.1, retry=Retry(NoBackoff(), 0))
         with client, suppress(redis.TimeoutError):
-            client.execute_command("DEBUG", "SLEEP", str(self.seconds))
+            debug: Any = client.execute_command
+            debug("DEBUG", "SLEEP", str(self.seconds))
 
 
 def _newest_log(folder: Path) -> Path:
