@@ -4,21 +4,18 @@ Clients, dump and checker are processes of their own: none is the one that break
 """
 
 import json
-import platform
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from infra.dev.paths import ROOT, VAR
 from infra.dev.private import private_folder
 from infra.dev.steps import Failure
 from tests.chaos.services import CLIENTS
 from tests.chaos.site import Site
-from worker.delivering import LEASE_SECONDS
 
 REST_SECONDS = 150.0
 """Longer than a lease, a retry's wait and a sweep of the reconciler together."""
@@ -30,24 +27,6 @@ END_SECONDS = 40.0
 def new_folder(name: str) -> Path:
     """Of one run, below `var/chaos`."""
     return private_folder(VAR / "chaos") / f"{time.strftime('%m%d-%H%M%S')}-{name}"
-
-
-def describe(folder: Path, **about: Any) -> None:
-    """`run.json`: what the report has to say of the run, whatever comes of it."""
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"],
-        check=False, cwd=ROOT, capture_output=True, text=True,
-    ).stdout.strip()  # fmt: skip
-    cpus = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line]
-    known = {
-        "commit": commit,
-        "machine": f"{len(cpus)} × {cpus[0].partition(': ')[2]}" if cpus else platform.machine(),
-        "kernel": platform.release(),
-        "python": platform.python_version(),
-        "lease_seconds": LEASE_SECONDS,
-        "begun": time.time(),
-    }
-    (folder / "run.json").write_text(json.dumps(known | about, indent=1))
 
 
 @contextmanager
@@ -101,8 +80,8 @@ def wait_at_rest(site: Site) -> float:
 
 
 def judge(folder: Path) -> bool:
-    """Whether the checker finds every promise kept; it prints what it finds."""
-    return _python("tests.chaos.checker", folder) == 0
+    """Whether the checker finds every promise kept; the report is written and printed."""
+    return _python("tests.chaos.report", folder) == 0
 
 
 def collect(site: Site) -> None:

@@ -15,8 +15,10 @@ from tests.chaos.enclosure import enclose, enclosed, why_not
 from tests.chaos.menu import menu
 from tests.chaos.network import Tools
 from tests.chaos.plan import draw
+from tests.chaos.report.facts import write_facts
 from tests.chaos.schedule import Schedule
 from tests.chaos.site import Site
+from worker.delivering import LEASE_SECONDS
 
 AFTERMATH_SECONDS = 8.0
 """Clients go on a little after the last fault, so that recovery is part of what is judged."""
@@ -38,6 +40,13 @@ def prepare(module: str, arguments: list[str]) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
+def where() -> str:
+    """For the report: what a reader should know of the site."""
+    if enclosed():
+        return "network namespaces, one disk for both stores"
+    return f"loopback ({why_not()})"
+
+
 def run(folder: Path, options: argparse.Namespace) -> bool:
     """One run from the start to its verdict: whether it is green."""
     seconds = 60 * options.minutes
@@ -48,8 +57,14 @@ def run(folder: Path, options: argparse.Namespace) -> bool:
     try:
         plan = draw(menu(site), options.seed, seconds)
         names = Counter(planned.fault.name for planned in plan)
-        experiment.describe(
-            folder, seed=options.seed, seconds=seconds, rate=options.rate, faults=names
+        write_facts(
+            folder,
+            seed=options.seed,
+            where=where(),
+            lease_seconds=LEASE_SECONDS,
+            seconds=seconds,
+            rate=options.rate,
+            faults=names,
         )
         length = seconds + AFTERMATH_SECONDS
         with (
