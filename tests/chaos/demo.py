@@ -70,7 +70,7 @@ class Demo:
         self._site = folder / "site.json"
         self._describe()
         self._remains = Remains.of_site(self._site)
-        self._journal = Journal(self._evidence / "faults.jsonl")
+        self._journal = Journal(self._evidence)
         self._began = time.monotonic()
 
     def run(self) -> Verdict:
@@ -125,14 +125,13 @@ class Demo:
 
     def _do(self, act: Act) -> None:
         self._say(f"{_RED}{act.says}{_PLAIN}" if _coloured() else act.says)
-        about = {"fault": act.says.split(":")[0], "target": act.target}
+        name = act.says.split(":")[0]
+        self._journal.begin(name, act.target, destroyed=act.destroys)
         if act.destroys:
-            self._journal.write("begin", **about, destroyed=True)
             redis.Redis.from_url(self._stack.status()["redis"]).flushall()
         else:
-            self._journal.write("begin", **about)
             os.killpg(self._stack.status()["pids"][act.target][0], signal.SIGKILL)
-        self._journal.write("end", **about)
+        self._journal.end(name, act.target)
 
     def _show_until(self, second: float) -> None:
         while (left := self._began + second - time.monotonic()) > 0:

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pymysql
 
@@ -35,7 +34,7 @@ class Bed:
         self.evidence = folder / "evidence"
         self.evidence.mkdir()
         self._seed = seed
-        self._journal = Journal(self.evidence / "faults.jsonl")
+        self._journal = Journal(self.evidence)
         self._describe()
         self._watch()
 
@@ -51,12 +50,12 @@ class Bed:
             workload.stop(30)
 
     @contextmanager
-    def fault(self, name: str, target: str, **more: Any) -> Iterator[None]:
-        self._journal.write("begin", fault=name, target=target, **more)
+    def fault(self, name: str, target: str, *, destroyed: bool = False) -> Iterator[None]:
+        self._journal.begin(name, target, destroyed=destroyed)
         try:
             yield
         finally:
-            self._journal.write("end", fault=name, target=target, **more)
+            self._journal.end(name, target)
 
     def wait_accepted(self, more: int, seconds: float = 20.0) -> None:
         """Until clients have heard so many more answers."""
