@@ -17,7 +17,7 @@ from typing import Any
 
 from bench.rig import report
 from bench.rig.machine import cpu_seconds, noise, resident_bytes
-from bench.rig.subject import Subject, subjects
+from bench.rig.subject import SERVICES, Subject, subjects
 
 VARIANTS = ("gatepost", "one_at_a_time", "plain")
 
@@ -106,6 +106,8 @@ def measure(subject: Subject, arguments: argparse.Namespace) -> dict[str, Any]:
         results["latency_at_100"] = latency(subject, max(5.0, seconds))
         results["drain"] = drain(subject, arguments.backlog)
     results["resident_mib"] = resident_bytes(subject.pids())
+    if subject.complete:
+        results["restart_seconds"] = {name: subject.restart(name) for name in SERVICES}
     return results
 
 

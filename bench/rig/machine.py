@@ -36,6 +36,12 @@ def resident_bytes(pids: dict[str, list[int]]) -> dict[str, list[float]]:
     return {name: [_resident(pid) for pid in group] for name, group in pids.items()}
 
 
+def age(pid: int) -> float:
+    """Seconds since a process began."""
+    ticks = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19])
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / TICKS
+
+
 def describe() -> str:
     model = "unknown processor"
     for line in Path("/proc/cpuinfo").read_text().splitlines():

@@ -25,6 +25,7 @@ def render(results: dict[str, Any]) -> str:
         "Written by `./dev bench path --write`; every figure is of that one run, on its own stack:",
         "real mTLS, MariaDB flushing at commit, Redis with `appendfsync always`, everything on one",
         "machine, the load generator included. Ratios hold elsewhere, absolute figures do not.",
+        "The table says how much of a core the generator used: far from 1, it held nobody up.",
         "",
         f"- {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {_commit()}, {describe()}",
         f"- noise before the run: {_noise(results['noise'])}",
@@ -108,6 +109,10 @@ def _complete(found: dict[str, Any] | None) -> list[str]:
             for name, values in found["resident_mib"].items()
         )
         + " (forked processes share part of theirs).",
+        "",
+        "Killed, and from its new process's first instruction until it is ready to serve: "
+        + ", ".join(f"{name} {value} s" for name, value in found["restart_seconds"].items())
+        + " (Redis and MariaDB with all that this run has stored).",
     ]
 
 

@@ -16,10 +16,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from sqlalchemy import Engine, create_engine, text
+import redis
+from sqlalchemy import Engine, NullPool, create_engine, text
+from sqlalchemy.exc import OperationalError
 
+from bench.rig.machine import age
 from infra.dev.ports import free_port
+from infra.dev.services import not_ready
 from infra.dev.stack import Stack
 
 REFRESH_SECONDS = 2.5
@@ -38,6 +43,9 @@ class Subject:
     roots: dict[str, int]
     """The first process of each service; its children count with it."""
     start_seconds: float
+    stack: Stack
+    log: Path
+    """Where the variants write what they have to say."""
     table: str = "messages"
     complete: bool = True
     """Whether it has batches and leases, so that all measurements make sense."""
@@ -86,6 +94,21 @@ class Subject:
             os.kill(pid, signal.SIGCONT)
         self.stopped = []
 
+    def restart(self, service: str) -> float:
+        """Kills a service: how long the next one takes, from its first instruction until ready."""
+        former = self.roots[service]
+        os.kill(former, signal.SIGKILL)
+        self.engine.dispose()
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            status = self.stack.place.status() or {"pids": {}}
+            pids = status["pids"].get(service) or [former]
+            if pids[0] != former and _answers(service, status):
+                self.roots[service] = pids[0]
+                return round(age(pids[0]), 2)
+            time.sleep(0.01)
+        raise TimeoutError(f"{service} does not come back")
+
     def _count(self, condition: str) -> int:
         with self.engine.connect() as connection:
             query = text(f"SELECT COUNT(*) FROM {self.table} WHERE {condition}")
@@ -110,6 +133,8 @@ def subjects(name: str, folder: Path) -> Iterator[Subject]:
             engine=engine,
             roots={service: status["pids"][service][0] for service in SERVICES},
             start_seconds=time.monotonic() - started,
+            stack=stack,
+            log=folder / "logs" / f"bench-{name}.log",
         )
         time.sleep(REFRESH_SECONDS)  # until the proxies have the new limits
         if name == "gatepost":
@@ -131,10 +156,13 @@ def _instead(name: str, subject: Subject, folder: Path, status: dict[str, Any]) 
     subject.complete = False
     subject.table = "plain_messages" if name == "plain" else "messages"
     command = [sys.executable, "-m", f"bench.rig.{name}", str(folder), str(subject.port)]
-    children = {
-        service: subprocess.Popen([*command, service], stdin=subprocess.PIPE)
-        for service in ("proxy", "worker")
-    }
+    with subject.log.open("w") as log:
+        children = {
+            service: subprocess.Popen(
+                [*command, service], stdin=subprocess.PIPE, stdout=log, stderr=log
+            )
+            for service in ("proxy", "worker")
+        }
     try:
         for child in children.values():
             assert child.stdin is not None
@@ -151,6 +179,22 @@ def _instead(name: str, subject: Subject, folder: Path, status: dict[str, Any]) 
             child.wait(30)
         for pid in own:
             os.kill(pid, signal.SIGCONT)
+
+
+def _answers(service: str, status: dict[str, Any]) -> bool:
+    """Whether it does its work: a service by its /readyz, a store by answering."""
+    try:
+        if service == "redis":
+            with redis.Redis.from_url(status["redis"]) as store:
+                return bool(store.ping())
+        if service == "mariadb":
+            engine = create_engine(status["database"], poolclass=NullPool)
+            with engine.connect():
+                return True
+        port = urlsplit(status["metrics"][service][0]).port
+        return port is not None and not_ready(port) is None
+    except (redis.RedisError, OperationalError):
+        return False
 
 
 def wait_for_port(port: int) -> None:
