@@ -134,7 +134,7 @@ def subjects(name: str, folder: Path) -> Iterator[Subject]:
             roots={service: status["pids"][service][0] for service in SERVICES},
             start_seconds=time.monotonic() - started,
             stack=stack,
-            log=folder / "logs" / f"bench-{name}.log",
+            log=folder / f"bench-{name}.log",
         )
         time.sleep(REFRESH_SECONDS)  # until the proxies have the new limits
         if name == "gatepost":
