@@ -156,19 +156,18 @@ def _instead(name: str, subject: Subject, folder: Path, status: dict[str, Any]) 
     subject.complete = False
     subject.table = "plain_messages" if name == "plain" else "messages"
     command = [sys.executable, "-m", f"bench.rig.{name}", str(folder), str(subject.port)]
-    with subject.log.open("w") as log:
-        children = {
-            service: subprocess.Popen(
-                [*command, service], stdin=subprocess.PIPE, stdout=log, stderr=log
-            )
-            for service in ("proxy", "worker")
-        }
+    children: dict[str, subprocess.Popen[bytes]] = {}
     try:
-        for child in children.values():
-            assert child.stdin is not None
-            child.stdin.write(json.dumps(status).encode())  # the URLs hold passwords
-            child.stdin.close()
-        wait_for_port(subject.port)
+        with subject.log.open("w") as log:
+            for service in ("proxy", "worker"):  # the first to come makes the tables
+                child = subprocess.Popen(
+                    [*command, service], stdin=subprocess.PIPE, stdout=log, stderr=log
+                )
+                children[service] = child
+                assert child.stdin is not None
+                child.stdin.write(json.dumps(status).encode())  # the URLs hold passwords
+                child.stdin.close()
+                wait_for_port(subject.port)
         subject.start_seconds = time.monotonic() - started
         subject.roots |= {service: child.pid for service, child in children.items()}
         yield
