@@ -19,6 +19,9 @@ from bench.rig import report
 from bench.rig.machine import cpu_seconds, noise, resident_bytes
 from bench.rig.subject import SERVICES, Subject, subjects
 
+PARKED = 100_000
+"""How many wait for a later attempt while others come through (I4)."""
+
 VARIANTS = ("gatepost", "one_at_a_time", "plain")
 
 
@@ -107,6 +110,8 @@ def measure(subject: Subject, arguments: argparse.Namespace) -> dict[str, Any]:
         results["drain"] = drain(subject, arguments.backlog)
     results["resident_mib"] = resident_bytes(subject.pids())
     if subject.complete:
+        subject.park(PARKED)
+        results["latency_with_parked"] = latency(subject, max(5.0, seconds)) | {"parked": PARKED}
         results["restart_seconds"] = {name: subject.restart(name) for name in SERVICES}
     return results
 

@@ -83,7 +83,8 @@ def _ratio(subjects: dict[str, Any]) -> str:
 def _complete(found: dict[str, Any] | None) -> list[str]:
     if found is None:
         return []
-    batch, late, drain = found["batches_of_100"], found["latency_at_100"], found["drain"]
+    batch, drain = found["batches_of_100"], found["drain"]
+    late, parked = found["latency_at_100"], found["latency_with_parked"]
     cpu = found["singles_64"]["cpu_us_per_message"]
     return [
         "## The rest of the path",
@@ -92,8 +93,8 @@ def _complete(found: dict[str, Any] | None) -> list[str]:
         "|---|---|---|",
         f"| batches of 100, 8 connections | {batch['accepted_per_second']} messages/s accepted,"
         f" p95 {batch['p95_ms']} ms | {_noise(batch['noise'])} |",
-        f"| post → delivered at 100/s | p50 {late['p50_ms']} ms, p95 {late['p95_ms']} ms,"
-        f" p99 {late['p99_ms']} ms ({late['messages']} messages) | {_noise(late['noise'])} |",
+        f"| post → delivered at 100/s | {_latency(late)} |",
+        f"| the same, while {parked['parked']} wait for a later attempt | {_latency(parked)} |",
         f"| a backlog of {drain['backlog']} | {drain['drained_per_second']} messages/s,"
         f" {drain['seconds']} s | {_noise(drain['noise'])} |",
         f"| from nothing to ready, migrations and certificates included"
@@ -114,6 +115,11 @@ def _complete(found: dict[str, Any] | None) -> list[str]:
         + ", ".join(f"{name} {value} s" for name, value in found["restart_seconds"].items())
         + " (Redis and MariaDB with all that this run has stored).",
     ]
+
+
+def _latency(found: dict[str, Any]) -> str:
+    times = ", ".join(f"{p} {found[f'{p}_ms']} ms" for p in ("mean", "p50", "p95", "p99"))
+    return f"{times} ({found['messages']} messages) | {_noise(found['noise'])}"
 
 
 def _noise(found: dict[str, float]) -> str:

@@ -3,6 +3,7 @@
 Each runs on its own ports and folders, on the same engines with the same settings for durability.
 """
 
+import asyncio
 import json
 import os
 import signal
@@ -23,11 +24,18 @@ from sqlalchemy import Engine, NullPool, create_engine, text
 from sqlalchemy.exc import OperationalError
 
 from bench.rig.machine import age
+from gatepost.clock import Clock
+from gatepost.ids import MessageIds
+from gatepost.queue import Entry, Queues, connect
 from infra.dev.ports import free_port
 from infra.dev.services import not_ready
 from infra.dev.stack import Stack
 
 REFRESH_SECONDS = 2.5
+QUEUE = "example.com:messages"
+PARKED = b"x" * 700
+"""As long as an envelope; nobody looks into it before it is due."""
+
 SERVICES = ("proxy", "main_server", "worker", "redis", "mariadb")
 
 
@@ -81,6 +89,7 @@ class Subject:
             waits = [float(row[0]) for row in connection.execute(query, {"since": since})]
         return {
             "messages": len(waits),
+            "mean_ms": round(sum(waits) / len(waits), 2),
             **{f"p{p}_ms": round(waits[int(p / 100 * (len(waits) - 1))], 1) for p in (50, 95, 99)},
         }
 
@@ -93,6 +102,10 @@ class Subject:
         for pid in self.stopped:
             os.kill(pid, signal.SIGCONT)
         self.stopped = []
+
+    def park(self, messages: int) -> None:
+        """Puts messages into the queue that wait for an attempt in an hour's time (I4)."""
+        asyncio.run(_park(self.stack.status()["redis"], messages))
 
     def restart(self, service: str) -> float:
         """Kills a service: how long the next one takes, from its first instruction until ready."""
@@ -178,6 +191,20 @@ def _instead(name: str, subject: Subject, folder: Path, status: dict[str, Any]) 
             child.wait(30)
         for pid in own:
             os.kill(pid, signal.SIGCONT)
+
+
+async def _park(url: str, messages: int) -> None:
+    source, due = MessageIds(Clock()), int((time.time() + 3600) * 1000)
+    async with connect(url) as store:
+        queue = Queues(store, QUEUE).named(None)
+        for first in range(0, messages, 1000):
+            entries = [
+                Entry(source.new().bytes, PARKED, due_at=due, attempts=1)
+                for _ in range(min(1000, messages - first))
+            ]
+            await queue.enqueue(entries)
+        if (await queue.stats()).delayed != messages:
+            raise RuntimeError("what was to wait doesn't")
 
 
 def _answers(service: str, status: dict[str, Any]) -> bool:
