@@ -53,6 +53,30 @@ class IdentityMismatch(GatepostError):
     """What the request says of its sender disagrees with its certificate."""
 
 
+class BadOrder(GatepostError):
+    """A certificate like this is not given to anybody."""
+
+
+class BadSigningRequest(GatepostError):
+    """The certificate signing request can't be granted."""
+
+
+class KeyUsedBefore(GatepostError):
+    """This key is in another certificate already. Make a new key for this one."""
+
+
+class TokenRefused(GatepostError):
+    """This token can't be used: it is unknown, was used, was withdrawn or is over. Ask for one."""
+
+
+class NotYet(GatepostError):
+    """It is too early for this."""
+
+
+class NameTaken(GatepostError):
+    """This name is somebody's already. Names are never used again by another."""
+
+
 class NotFound(GatepostError):
     """There is nothing here."""
 

@@ -68,12 +68,18 @@ class Keys(Block):
 
 
 class Authority(Block):
-    """Where the CA's certificates and the intermediate's key are."""
+    """Where the CA's certificates and keys are, where its lists go, and where both are found."""
 
     folder: Path
+    crl_file: Path = Path("main_server/crl/revoked.pem")
+    public_url: Annotated[str, Field(pattern=r"^http://[^/\s]+$")] | None = None
+    """Of the PKI port, as others reach it: it is written into every certificate."""
+    gateway_url: Annotated[str, Field(pattern=r"^https://[^/\s]+$")] | None = None
+    """Of the proxy, as partners reach it: they are told it when they enrol."""
 
     def faults(self) -> list[str]:
-        keys = (self.folder / f"{name}.key" for name in ("root", "intermediate"))
+        names = ("root", "intermediate", "next", "retiring")
+        keys = (self.folder / f"{name}.key" for name in names)
         return [fault for key in keys for fault in private_file_faults(key)]
 
 
@@ -90,6 +96,15 @@ class KeysOnly(ServiceSettings):
     model_config = ConfigDict(extra="ignore")
     database: Database = Database()
     keys: Keys
+
+
+class CaOnly(ServiceSettings):
+    """The part of the main server's settings that the CA's commands need."""
+
+    model_config = ConfigDict(extra="ignore")
+    database: Database = Database()
+    redis: Redis = Redis()
+    ca: Authority
 
 
 class MainServerSettings(ServiceSettings):

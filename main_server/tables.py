@@ -23,7 +23,7 @@ from sqlalchemy import (
     Table,
     UniqueConstraint,
 )
-from sqlalchemy.dialects.mysql import DATETIME, LONGBLOB, VARBINARY, VARCHAR
+from sqlalchemy.dialects.mysql import DATETIME, LONGBLOB, LONGTEXT, VARBINARY, VARCHAR
 
 KEYS = "keys"
 """A placeholder: the engine translates it to the configured schema."""
@@ -123,6 +123,7 @@ clients = Table(
     Column("rate_per_second", Integer, nullable=False),
     Column("burst", Integer, nullable=False),
     Column("created_at", _time(), nullable=False),
+    Column("disabled_at", _time()),
     UniqueConstraint("domain", "name", name="uq_clients_name"),
     **_OPTIONS,
 )
@@ -143,9 +144,13 @@ certificates = Table(
     Column("revoked_at", _time()),
     Column("revocation_reason", _name(32)),
     Column("revocation_number", BigInteger),
+    Column("public_key", BINARY(32)),
+    Column("der", LargeBinary),
+    Column("days_announced", SmallInteger),
     UniqueConstraint("fingerprint", name="uq_certificates_fingerprint"),
     Index("ix_certificates_holder", "domain", "name"),
     Index("ix_certificates_status", "status", "not_after"),
+    Index("ix_certificates_key", "public_key"),
     **_OPTIONS,
 )
 
@@ -166,6 +171,46 @@ crls = Table(
     Column("der", LONGBLOB, nullable=False),
     Column("this_update", _time(), nullable=False),
     Column("next_update", _time(), nullable=False),
+    **_OPTIONS,
+)
+
+enrolment_tokens = Table(
+    "enrolment_tokens",
+    metadata,
+    Column("token_hash", BINARY(32), primary_key=True),
+    Column("domain", _name(128), nullable=False),
+    Column("name", _name(64), nullable=False),
+    Column("created_at", _time(), nullable=False),
+    Column("expires_at", _time(), nullable=False),
+    Column("used_at", _time()),
+    Column("withdrawn_at", _time()),
+    Column("serial", _name(32)),
+    Index("ix_enrolment_tokens_holder", "domain", "name"),
+    **_OPTIONS,
+)
+
+audit_log = Table(
+    "audit_log",
+    metadata,
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", _time(), nullable=False),
+    Column("actor", _name(255), nullable=False),
+    Column("action", _name(64), nullable=False),
+    Column("domain", _name(128)),
+    Column("subject", _name(255), nullable=False),
+    Column("details", LONGTEXT, nullable=False),
+    Column("previous", BINARY(32), nullable=False),
+    Column("hash", BINARY(32), nullable=False),
+    Index("ix_audit_log_domain", "domain", "seq"),
+    **_OPTIONS,
+)
+
+audit_head = Table(
+    "audit_head",
+    metadata,
+    Column("one", SmallInteger, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("hash", BINARY(32), nullable=False),
     **_OPTIONS,
 )
 

@@ -23,11 +23,13 @@ from gatepost.tls import TlsFiles
 from main_server.ca.authority import (
     Order,
     Usage,
-    init_authority,
     load_authority,
+    new_key,
     new_serial,
     utc_now,
 )
+from main_server.ca.founding import init_authority
+from main_server.ca.parts import key_to_pem
 from main_server.keys.master import MasterKey, MasterKeys
 from main_server.keys.service import Keyring
 from main_server.keys.service_keys import PURPOSES, new_service_key
@@ -89,11 +91,12 @@ class Pki:
         lifetime: timedelta = timedelta(days=1),
         hosts: tuple[str, ...] = HOSTS,
     ) -> Pair:
-        serial = new_serial()
-        issued = self._authority.issue(Order(holder, usage, lifetime, hosts), serial, utc_now())
+        serial, key = new_serial(), new_key()
+        order = Order(holder, usage, lifetime, hosts)
+        certificate = self._authority.sign(order, key.public_key(), serial, utc_now())
         pair = Pair(self._into / f"{serial:x}.pem", self._into / f"{serial:x}.key", self.ca)
-        pair.cert.write_bytes(issued.chain_pem)
-        pair.key.write_bytes(issued.key_pem)
+        pair.cert.write_bytes(self._authority.chain(certificate))
+        pair.key.write_bytes(key_to_pem(key))
         return pair
 
 

@@ -27,8 +27,10 @@ def needs(*modules: str) -> None:
 class Commands(TyperGroup):
     """The built-in commands and those of the services."""
 
+    group = GROUP
+
     def list_commands(self, ctx: Any) -> list[str]:
-        for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        for entry in sorted(entry_points(group=self.group), key=lambda entry: entry.name):
             if entry.name not in self.commands:
                 try:
                     self._add(entry)
@@ -38,7 +40,7 @@ class Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.commands:
-            for entry in entry_points(group=GROUP, name=cmd_name):
+            for entry in entry_points(group=self.group, name=cmd_name):
                 self._add(entry)
         return super().get_command(ctx, cmd_name)
 
@@ -53,3 +55,24 @@ class Commands(TyperGroup):
             hint = "It is for the machines of the gateway: pip install 'gatepost[server]'."
             raise Failure("usage", words, hint) from error
         self.add_command(command, entry.name)
+
+
+class CertCommands(TyperGroup):
+    """`gatepost cert`: what every holder has, and beside it what the CA's machine has."""
+
+    group = f"{GROUP}.cert"
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted({*super().list_commands(ctx), *self._operators()})
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return super().get_command(ctx, cmd_name) or self._operators().get(cmd_name)
+
+    def _operators(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for entry in entry_points(group=self.group):
+            try:
+                found |= get_group(entry.load()).commands
+            except Exception:
+                continue  # a partner's machine has no libraries for them
+        return found

@@ -13,6 +13,7 @@ import typer
 from typer.main import get_command
 
 from gatepost import __version__
+from gatepost.cli.cert import cert
 from gatepost.cli.commands import Commands
 from gatepost.cli.failure import EXIT_OF_KIND, Failure, exits_text
 from gatepost.cli.message import message
@@ -39,6 +40,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
+app.add_typer(cert, name="cert")
 app.add_typer(message, name="message")
 app.command()(whoami)
 

@@ -31,7 +31,12 @@ def _services(place: Place, ports: Ports, stores: Stores) -> dict[str, dict[str,
             "database": {"url": stores.database("gatepost_main"), "keys_schema": "gatepost_keys"},
             "redis": {"url": stores.redis("gatepost_main"), "queue_name": QUEUE},
             "keys": {"master_key_file": str(place.secrets / "master.key")},
-            "ca": {"folder": str(place.folder / "ca")},
+            "ca": {
+                "folder": str(place.folder / "ca"),
+                "crl_file": str(place.folder / "crl" / "revoked.pem"),
+                "public_url": f"http://{HOST}:{ports.pki}",
+                "gateway_url": f"https://{HOST}:{ports.proxy}",
+            },
         },
         "migration": {
             "database": {"url": stores.database("gatepost_migrate"), "keys_schema": "gatepost_keys"}

@@ -22,17 +22,15 @@ from main_server.ca.authority import (
     Authority,
     Order,
     Usage,
-    init_authority,
     load_authority,
     utc_now,
 )
+from main_server.ca.founding import init_authority, read_pins
 from main_server.ca.service import issue
 from main_server.database import create_ledger_engine, transact
 from main_server.settings import Database, DatabaseOnly, MainServerSettings
 
 DOMAIN, CLIENT = "example.com", "client_001"
-PINNED = ("root", "intermediate")
-"""What peers trust: a list of revoked certificates is verified by the intermediate's."""
 RATE_PER_SECOND, BURST = 1_000, 10_000
 LIFETIME, RENEW_BEFORE = timedelta(days=90), timedelta(days=30)
 HOSTS = ("localhost", "127.0.0.1", "::1")
@@ -62,7 +60,7 @@ def seed(
     engine = create_ledger_engine(database)
     migrating.upgrade(engine, database.keys_schema)
     init_authority(settings.ca.folder, utc_now())
-    authority = load_authority(settings.ca.folder)
+    authority = load_authority(settings.ca.folder, settings.ca.public_url)
     known = {one.fingerprint for one in transact(engine, _list_known)}
     missing = [name for name in orders if _is_missing(pki / f"{name}.pem", known)]
     if missing:
@@ -74,7 +72,7 @@ def seed(
 
 
 def _write_pins(folder: Path, file: Path) -> None:
-    pins = b"".join((folder / f"{name}.pem").read_bytes() for name in PINNED)
+    pins = read_pins(folder)
     if not file.exists() or file.read_bytes() != pins:
         write_private(file, pins, mode=0o644)
 

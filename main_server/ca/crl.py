@@ -50,7 +50,11 @@ class Crl:
 
 
 def build_crl(
-    authority: Authority, entries: Sequence[Entry], now: datetime, previous: Crl | None
+    authority: Authority,
+    entries: Sequence[Entry],
+    now: datetime,
+    previous: Crl | None,
+    until: datetime | None = None,
 ) -> Crl:
     """Newer than the previous one in number and in time: OpenSSL ignores one of the same second.
 
@@ -60,7 +64,7 @@ def build_crl(
     this_update = now.replace(microsecond=0) - BACKDATE
     if previous:
         this_update = max(this_update, previous.this_update + timedelta(seconds=1))
-    next_update = now.replace(microsecond=0) + LIFETIME
+    next_update = until or now.replace(microsecond=0) + LIFETIME
     builder = x509.CertificateRevocationListBuilder(
         last_update=this_update,
         next_update=next_update,

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, func, select, union, update
 from sqlalchemy.dialects.mysql import insert
 
-from gatepost.identity import Identity, Role
+from gatepost.clock import from_ms, to_ms
+from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
+from main_server.ca.authority import Order
 from main_server.tables import certificates, clients, domains
 
 DEFAULT_MAX_UNDELIVERED = 1_000_000
@@ -19,6 +21,18 @@ class Known:
 
     fingerprint: str
     identity: Identity
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What is about to be signed."""
+
+    serial: str
+    issuer: str
+    order: Order
+    public_key: bytes
+    now: datetime
+    not_after: datetime
 
 
 def add_domain(connection: Connection, domain: str, queue: str | None, now: datetime) -> None:
@@ -43,34 +57,64 @@ def add_client(
     connection.execute(statement.on_duplicate_key_update(client_id=clients.c.client_id))
 
 
-def record_intent(
-    connection: Connection,
-    serial: str,
-    issuer: str,
-    identity: Identity,
-    validity: tuple[datetime, datetime],
-    now: datetime,
-) -> None:
+def find_domains(connection: Connection, name: str) -> list[str]:
+    """Where somebody of that name is, or was."""
+    held = select(certificates.c.domain).where(certificates.c.name == name)
+    added = select(clients.c.domain).where(clients.c.name == name)
+    return sorted(connection.execute(union(held, added)).scalars())
+
+
+def has_domain(connection: Connection, domain: str) -> bool:
+    query = select(domains.c.domain).where(domains.c.domain == domain)
+    return connection.execute(query).one_or_none() is not None
+
+
+def list_partners_domains(connection: Connection) -> list[str]:
+    query = select(domains.c.domain).where(domains.c.domain != INFRASTRUCTURE_DOMAIN)
+    return list(connection.execute(query.order_by(domains.c.domain)).scalars())
+
+
+def count_by_issuer(connection: Connection, now: datetime) -> dict[str, int]:
+    """How many certificates of each intermediate may be used now."""
+    c = certificates.c
+    query = (
+        select(c.issuer, func.count())
+        .where(c.status.in_(("active", "held")), c.not_after > from_ms(to_ms(now)))
+        .group_by(c.issuer)
+    )
+    return {issuer or "": count for issuer, count in connection.execute(query)}
+
+
+def is_key_known(connection: Connection, public_key: bytes) -> bool:
+    """An intent that came to nothing has certified none."""
+    c = certificates.c
+    query = select(c.serial).where(c.public_key == public_key, c.status != "intended").limit(1)
+    return connection.execute(query).first() is not None
+
+
+def record_intent(connection: Connection, intent: Intent) -> None:
+    who = intent.order.identity
     connection.execute(
         insert(certificates).values(
-            serial=serial,
-            domain=identity.domain,
-            role=identity.role.value,
-            name=identity.name,
+            serial=intent.serial,
+            issuer=intent.issuer,
+            domain=who.domain,
+            role=who.role.value,
+            name=who.name,
             status="intended",
-            not_before=validity[0],
-            not_after=validity[1],
-            created_at=now,
-            issuer=issuer,
+            not_before=from_ms(to_ms(intent.now)),
+            not_after=from_ms(to_ms(intent.not_after)),
+            created_at=from_ms(to_ms(intent.now)),
+            public_key=intent.public_key,
         )
     )
 
 
-def activate(connection: Connection, serial: str, fingerprint: bytes) -> None:
+def activate(connection: Connection, serial: str, fingerprint: bytes, der: bytes) -> None:
     connection.execute(
         update(certificates)
         .where(certificates.c.serial == serial, certificates.c.status == "intended")
-        .values(status="active", fingerprint=fingerprint)
+        .values(status="active", fingerprint=fingerprint, der=der)
     )
 
 

@@ -3,7 +3,7 @@
 Then the new state is published to Redis. That may fail: every process also asks the main server.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +12,8 @@ from redis.asyncio import Redis
 from sqlalchemy import Connection, Engine
 
 from gatepost.revocation import CHANNEL, KEY, Revocations, encode_revocations
+from main_server.audit import repository as audit
+from main_server.audit.chain import SYSTEM, Entry
 from main_server.ca.authority import Authority
 from main_server.ca.crl import Reason, build_crl, next_number
 from main_server.ca.revoked import repository
@@ -35,6 +37,7 @@ def revoke(
     selection: Selection,
     reason: Reason,
     now: datetime,
+    actor: str = SYSTEM,
 ) -> Revocation:
     """Certificates that are revoked already are left as they are; nothing to do changes nothing."""
 
@@ -45,13 +48,21 @@ def revoke(
         if not serials:
             return Revocation(known, [])
         _renew_lists(connection, authorities, number, now)
+        held = reason is Reason.CERTIFICATE_HOLD
+        action = "certificate.held" if held else "certificate.revoked"
+        details = {"serials": serials, "reason": reason.value, "number": number}
+        audit.append(connection, _entry(actor, action, selection, details), now)
         return Revocation(number, serials)
 
     return transact(engine, work)
 
 
 def release(
-    engine: Engine, authorities: Sequence[Authority], selection: Selection, now: datetime
+    engine: Engine,
+    authorities: Sequence[Authority],
+    selection: Selection,
+    now: datetime,
+    actor: str = SYSTEM,
 ) -> Revocation:
     """Ends the hold of those that are on hold."""
 
@@ -62,6 +73,8 @@ def release(
         if not serials:
             return Revocation(known, [])
         _renew_lists(connection, authorities, number, now)
+        details = {"serials": serials, "number": number}
+        audit.append(connection, _entry(actor, "certificate.released", selection, details), now)
         return Revocation(number, serials)
 
     return transact(engine, work)
@@ -78,6 +91,34 @@ def renew_lists(engine: Engine, authorities: Sequence[Authority], now: datetime)
     return transact(engine, work)
 
 
+def retire_issuer(
+    engine: Engine,
+    authorities: Sequence[Authority],
+    old: Authority,
+    now: datetime,
+    actor: str = SYSTEM,
+) -> Revocation:
+    """Revokes all that an intermediate has signed; then its last list, for as long as it lives.
+
+    So its key can go at once, while peers that trust it still have a list to go by.
+    """
+    selection = Selection(issuer=old.kid)
+    done = revoke(engine, authorities, selection, Reason.CA_COMPROMISE, now, actor)
+
+    def work(connection: Connection) -> Revocation:
+        number = next_number(repository.lock_number(connection), now)
+        entries = repository.list_revoked(connection, old.kid, now)
+        previous = repository.read_crl(connection, old.kid)
+        last = build_crl(old, entries, now, previous, until=old.certificate.not_valid_after_utc)
+        repository.store_crl(connection, last)
+        repository.store_number(connection, number, now)
+        details = {"issuer": old.kid, "number": number}
+        audit.append(connection, _entry(actor, "issuer.retired", selection, details), now)
+        return Revocation(number, done.serials)
+
+    return transact(engine, work)
+
+
 def _renew_lists(
     connection: Connection, authorities: Sequence[Authority], number: int, now: datetime
 ) -> None:
@@ -85,8 +126,12 @@ def _renew_lists(
         entries = repository.list_revoked(connection, authority.kid, now)
         previous = repository.read_crl(connection, authority.kid)
         repository.store_crl(connection, build_crl(authority, entries, now, previous))
-    repository.drop_other_crls(connection, [authority.kid for authority in authorities])
+    repository.drop_old_crls(connection, now)
     repository.store_number(connection, number, now)
+
+
+def _entry(actor: str, action: str, selection: Selection, details: Mapping[str, object]) -> Entry:
+    return Entry(actor, action, str(selection), selection.domain, details)
 
 
 async def publish(redis: Redis, revocations: Revocations) -> bool:

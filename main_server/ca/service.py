@@ -1,35 +1,96 @@
 """Issuing: serial and intent are in the ledger before the signature is made.
 
-A certificate that was signed but never recorded would be one that nobody can revoke.
+A certificate that was signed but never recorded would be one that nobody can revoke. The audit log
+tells of it in the same transaction as the intent.
 """
 
-from datetime import datetime, timedelta
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 
+from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
-from sqlalchemy import Engine
+from cryptography.hazmat.primitives.serialization import Encoding
+from sqlalchemy import Connection, Engine
 
-from gatepost.clock import from_ms, to_ms
+from gatepost.clock import iso, to_ms
+from gatepost.errors import KeyUsedBefore
+from main_server.audit import repository as audit
+from main_server.audit.chain import SYSTEM, Entry
 from main_server.ca import repository
-from main_server.ca.authority import Authority, Issued, Order, new_serial
+from main_server.ca.authority import Authority, Order, new_key, new_serial
+from main_server.ca.keys import PublicKey, key_digest
+from main_server.ca.parts import key_to_pem
+from main_server.ca.repository import Intent
 from main_server.database import transact
 
 
-def issue(engine: Engine, authority: Authority, order: Order, now: datetime) -> Issued:
+@dataclass(frozen=True, slots=True)
+class Certified:
+    """A certificate, and the chain that its holder shows."""
+
+    certificate: x509.Certificate
+    chain_pem: bytes
+
+    @property
+    def serial(self) -> str:
+        return f"{self.certificate.serial_number:032x}"
+
+    @property
+    def fingerprint(self) -> str:
+        return self.certificate.fingerprint(SHA256()).hex()
+
+
+@dataclass(frozen=True, slots=True)
+class Issued(Certified):
+    """With a key that was made here, and is kept nowhere."""
+
+    key_pem: bytes
+
+
+def issue(
+    engine: Engine, authority: Authority, order: Order, now: datetime, actor: str = SYSTEM
+) -> Issued:
+    key = new_key()
+    made = certify(engine, authority, order, key.public_key(), now, actor)
+    return Issued(made.certificate, made.chain_pem, key_to_pem(key))
+
+
+def certify(
+    engine: Engine,
+    authority: Authority,
+    order: Order,
+    key: PublicKey,
+    now: datetime,
+    actor: str = SYSTEM,
+    action: str = "certificate.issued",
+) -> Certified:
+    """For somebody's own key. Raises KeyUsedBefore if any certificate ever had it."""
     serial = new_serial()
-    text = f"{serial:032x}"
-    moment = from_ms(to_ms(now))
-    validity = (moment, moment + timedelta(seconds=order.lifetime.total_seconds()))
-    record = partial(
-        repository.record_intent,
-        serial=text,
-        issuer=authority.kid,
-        identity=order.identity,
-        validity=validity,
-        now=moment,
-    )
-    transact(engine, record)
-    issued = authority.issue(order, serial, now)
-    fingerprint = issued.certificate.fingerprint(SHA256())
-    transact(engine, lambda c: repository.activate(c, text, fingerprint))
-    return issued
+    ends = authority.ends_at(order, now)
+    intent = Intent(f"{serial:032x}", authority.kid, order, key_digest(key), now, ends)
+    transact(engine, lambda c: _record(c, intent, Entry(actor, action, *_told(intent))))
+    certificate = authority.sign(order, key, serial, now)
+    made = Certified(certificate, authority.chain(certificate))
+    digest, der = bytes.fromhex(made.fingerprint), certificate.public_bytes(Encoding.DER)
+    transact(engine, lambda c: repository.activate(c, made.serial, digest, der))
+    return made
+
+
+def _record(connection: Connection, intent: Intent, entry: Entry) -> None:
+    if repository.is_key_known(connection, intent.public_key):
+        raise KeyUsedBefore()
+    repository.record_intent(connection, intent)
+    audit.append(connection, entry, intent.now)
+
+
+def _told(intent: Intent) -> tuple[str, str, Mapping[str, object]]:
+    """Subject, domain and details of the audit's entry."""
+    who = intent.order.identity
+    details = {
+        "serial": intent.serial,
+        "usage": intent.order.usage.name.lower(),
+        "hosts": list(intent.order.hosts),
+        "not_after": iso(to_ms(intent.not_after)),
+    }
+    return who.uri, who.domain, details

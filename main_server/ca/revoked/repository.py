@@ -3,9 +3,8 @@
 Every writer locks the one row of `revocation_state` first, so numbers and lists follow each other.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
 from sqlalchemy.dialects.mysql import insert
@@ -15,6 +14,8 @@ from gatepost.identity import Role
 from gatepost.revocation import Revocations
 from main_server.ca.crl import Crl, Entry, Reason
 from main_server.tables import certificates, crls, revocation_state
+
+CRL_KEPT = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,14 @@ class Selection:
     domain: str | None = None
     role: Role | None = None
     name: str | None = None
+    issuer: str | None = None
+
+    def __str__(self) -> str:
+        if self.issuer:
+            return f"issuer {self.issuer}"
+        if self.serial or self.fingerprint:
+            return f"serial {self.serial}" if self.serial else f"fingerprint {self.fingerprint}"
+        return "/".join(part for part in (self.domain, self.role, self.name) if part)
 
     def condition(self) -> ColumnElement[bool]:
         c = certificates.c
@@ -35,6 +44,7 @@ class Selection:
             c.domain: self.domain,
             c.role: self.role.value if self.role else None,
             c.name: self.name,
+            c.issuer: self.issuer,
         }
         given = [column == value for column, value in wanted.items() if value is not None]
         if not given:
@@ -150,8 +160,9 @@ def store_crl(connection: Connection, crl: Crl) -> None:
     connection.execute(statement.on_duplicate_key_update(**values))
 
 
-def drop_other_crls(connection: Connection, issuers: Sequence[str]) -> None:
-    connection.execute(crls.delete().where(crls.c.issuer.not_in(issuers)))
+def drop_old_crls(connection: Connection, now: datetime) -> None:
+    """Those of intermediates that nobody can trust any more."""
+    connection.execute(crls.delete().where(crls.c.next_update < _kept(now - CRL_KEPT)))
 
 
 def _entry(serial: str, reason: str | None, revoked_at: datetime | None) -> Entry:

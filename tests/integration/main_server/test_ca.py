@@ -17,11 +17,11 @@ from main_server.ca.authority import (
     Authority,
     Order,
     Usage,
-    init_authority,
     load_authority,
     utc_now,
 )
 from main_server.ca.callers import Callers, read_callers
+from main_server.ca.founding import init_authority
 from main_server.ca.service import issue
 from main_server.database import transact
 from main_server.edge import repository as edge
@@ -64,13 +64,13 @@ def test_the_intent_is_written_before_the_signature_is_made(
 ) -> None:
     wanted = order()
     seen: list[dict[str, Any]] = []
-    real = Authority.issue
+    real = Authority.sign
 
     def look_and_issue(self: Authority, *given: Any) -> Any:
         seen.extend(rows_of(engine, wanted.identity))  # by another connection: it is committed
         return real(self, *given)
 
-    monkeypatch.setattr(Authority, "issue", look_and_issue)
+    monkeypatch.setattr(Authority, "sign", look_and_issue)
     issued = issue(engine, authority, wanted, utc_now())
     (intent,) = seen
     assert intent["status"] == "intended"
@@ -94,7 +94,7 @@ def test_what_was_never_signed_is_not_known(
     def fail(*_given: Any) -> None:
         raise RuntimeError("the power goes out here")
 
-    monkeypatch.setattr(Authority, "issue", fail)
+    monkeypatch.setattr(Authority, "sign", fail)
     wanted = order()
     with pytest.raises(RuntimeError):
         issue(engine, authority, wanted, utc_now())
@@ -118,7 +118,7 @@ def test_a_certificate_may_be_activated_once(engine: Engine, authority: Authorit
     wanted = order()
     issue(engine, authority, wanted, utc_now())
     (row,) = rows_of(engine, wanted.identity)
-    transact(engine, lambda c: repository.activate(c, row["serial"], b"x" * 32))
+    transact(engine, lambda c: repository.activate(c, row["serial"], b"x" * 32, b"other"))
     assert rows_of(engine, wanted.identity) == [row]
 
 

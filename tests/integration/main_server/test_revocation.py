@@ -18,17 +18,17 @@ from main_server.ca.authority import (
     Authority,
     Order,
     Usage,
-    init_authority,
     load_authority,
     utc_now,
 )
 from main_server.ca.crl import Reason
+from main_server.ca.founding import init_authority
 from main_server.ca.revocation import publish, release, renew_lists, revoke
 from main_server.ca.revoked import repository
 from main_server.ca.revoked.repository import Selection
 from main_server.ca.service import issue
 from main_server.database import transact
-from main_server.tables import certificates, revocation_state
+from main_server.tables import certificates, crls, revocation_state
 from tests.factories import identity
 
 
@@ -58,7 +58,8 @@ def read(engine: Engine) -> Revocations:
 
 
 def list_of(engine: Engine, authority: Authority) -> x509.CertificateRevocationList:
-    (crl,) = [x509.load_der_x509_crl(der) for der in read(engine).crls]
+    lists = [x509.load_der_x509_crl(der) for der in read(engine).crls]
+    (crl,) = [one for one in lists if one.issuer == authority.certificate.subject]
     key = authority.certificate.public_key()
     assert isinstance(key, ec.EllipticCurvePublicKey)
     assert crl.is_signature_valid(key)
@@ -78,7 +79,7 @@ def status_of(engine: Engine, serial: str) -> tuple[str, str | None, int | None]
 
 def forget_numbers(engine: Engine) -> None:
     transact(engine, lambda c: c.execute(update(revocation_state).values(number=1)))
-    transact(engine, lambda c: repository.drop_other_crls(c, ["none"]))
+    transact(engine, lambda c: c.execute(crls.delete()))
 
 
 def test_it_marks_numbers_and_signs_at_once(engine: Engine, authority: Authority) -> None:

@@ -12,11 +12,11 @@ from gatepost.errors import ConfigurationError
 from gatepost.identity import Role
 from main_server.ca.authority import (
     Usage,
-    init_authority,
     load_authority,
     new_serial,
     utc_now,
 )
+from main_server.ca.founding import init_authority
 from main_server.ca.pki import read_published
 from tests.factories import Pki, identity
 

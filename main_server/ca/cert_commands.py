@@ -1,0 +1,201 @@
+"""What the operator's part of `gatepost cert …` does, and says."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+
+from gatepost.cli.output import Output
+from gatepost.cli.words import plural, validity
+from gatepost.errors import NotFound
+from gatepost.identity import Identity, Role
+from main_server.ca import files, revocation
+from main_server.ca.authority import Usage
+from main_server.ca.crl import Reason
+from main_server.ca.founding import read_pins
+from main_server.ca.holders import place_holder
+from main_server.ca.listed.repository import MOST, Filter, Row, Status
+from main_server.ca.listing import describe, list_certificates
+from main_server.ca.opening import Opened, actor, confirm, opened
+from main_server.ca.parts import to_pem
+from main_server.ca.requests import Asked, grant, select
+from main_server.ca.revoked.repository import Selection
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    name: str
+    role: Role
+    usage: str | None
+    hosts: tuple[str, ...]
+    days: float | None
+    csr: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    domain: str | None
+    role: Role | None
+    name: str | None
+    status: str | None
+    expiring: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    name: str | None
+    serial: str | None
+    fingerprint: str | None
+    role: Role | None = None
+
+
+def issue(
+    config: Path | None, wanted: Wanted, out: Path, password_file: Path | None, *, json: bool
+) -> None:
+    with opened(config) as ca:
+        domain, name = place_holder(ca.engine, wanted.name)
+        place = files.Place(out, name, password_file, own_key=wanted.csr is None)
+        place.check()
+        asked = Asked(
+            Identity(domain, wanted.role, name),
+            Usage[wanted.usage.upper()] if wanted.usage else None,
+            wanted.hosts,
+            timedelta(days=wanted.days) if wanted.days is not None else None,
+            files.read(wanted.csr) if wanted.csr else None,
+        )
+        made = grant(ca.engine, ca.authorities.signing, asked, _now(), actor())
+        written = place.write(made, read_pins(ca.settings.ca.folder))
+    output = Output(json=json)
+    if json:
+        output.result(
+            {
+                "identity": asked.identity.uri,
+                "serial": made.serial,
+                "fingerprint": made.fingerprint,
+                "not_after": made.certificate.not_valid_after_utc,
+                "files": [str(file) for file in written],
+            }
+        )
+        return
+    expiry = validity(made.certificate.not_valid_after_utc, _now())
+    output.say((asked.identity.uri, "bold"), f" {expiry}, serial {made.serial}")
+    output.say("Written: ", ", ".join(str(file) for file in written))
+
+
+def list_all(config: Path | None, shown: Shown, *, json: bool) -> None:
+    output, now = Output(json=json), _now()
+    selection = Selection(domain=shown.domain, role=shown.role, name=shown.name)
+    wanted = Filter(
+        selection,
+        Status(shown.status) if shown.status else None,
+        timedelta(days=shown.expiring) if shown.expiring is not None else None,
+    )
+    with opened(config) as ca:
+        for row in _pages(ca, wanted, now):
+            _say(output, row, now)
+
+
+def show(config: Path | None, target: Target, *, pem: bool, json: bool) -> None:
+    output, now = Output(json=json), _now()
+    with opened(config) as ca:
+        for row in _found(ca, target, now):
+            if pem and row.der:
+                output.say(to_pem(x509.load_der_x509_certificate(row.der)).decode().rstrip())
+            elif not pem:
+                _tell(output, row, now)
+
+
+def revoke(
+    config: Path | None, target: Target, reason: str, *, yes: bool, dry_run: bool, json: bool
+) -> None:
+    output, now = Output(json=json), _now()
+    held = reason == Reason.CERTIFICATE_HOLD
+    with opened(config) as ca:
+        selection = _selection(ca, target)
+        able = (Status.ACTIVE, Status.EXPIRED, Status.HELD, Status.INTENDED)
+        rows = [
+            row
+            for row in _pages(ca, Filter(selection), now)
+            if row.status_at(now) in (able[:2] if held else able)
+        ]
+        if not rows:
+            raise NotFound("No such certificate is there to be revoked.")
+        if dry_run:
+            for row in rows:
+                _say(output, row, now)
+            return
+        verb = "Hold" if held else "Revoke for good"
+        confirm(f"{verb} {plural(len(rows), 'certificate')} ({_names(rows)})?", yes=yes)
+        done = revocation.revoke(
+            ca.engine, ca.authorities.all, selection, Reason(reason), _now(), actor()
+        )
+        ca.publish()
+    _report(output, "held" if held else "revoked", done)
+
+
+def release(config: Path | None, target: Target, *, json: bool) -> None:
+    with opened(config) as ca:
+        selection = _selection(ca, target)
+        done = revocation.release(ca.engine, ca.authorities.all, selection, _now(), actor())
+        if not done.serials:
+            raise NotFound("No such certificate is on hold.")
+        ca.publish()
+    _report(Output(json=json), "released", done)
+
+
+def _report(output: Output, verb: str, done: revocation.Revocation) -> None:
+    if output.json:
+        output.result({verb: done.serials, "revocation_number": done.number})
+    else:
+        output.say(f"{plural(len(done.serials), 'certificate')} {verb}.")
+
+
+def _selection(ca: Opened, target: Target) -> Selection:
+    return select(ca.engine, target.name, target.serial, target.fingerprint, target.role)
+
+
+def _found(ca: Opened, target: Target, now: datetime) -> list[Row]:
+    found = list(_pages(ca, Filter(_selection(ca, target)), now))
+    if not found:
+        raise NotFound("No such certificate is in the ledger.")
+    return found
+
+
+def _pages(ca: Opened, wanted: Filter, now: datetime) -> Iterator[Row]:
+    while True:
+        rows = list_certificates(ca.engine, wanted, now)
+        yield from rows
+        if len(rows) < MOST:
+            return
+        wanted = replace(wanted, after=rows[-1].serial)
+
+
+def _say(output: Output, row: Row, now: datetime) -> None:
+    if output.json:
+        output.result(describe(row, now))
+        return
+    ends = validity(row.not_after.replace(tzinfo=UTC), now)
+    output.say(f"{row.serial}  {row.status_at(now):<8}  {row.identity.uri}  {ends}")
+
+
+def _tell(output: Output, row: Row, now: datetime) -> None:
+    document = describe(row, now)
+    if output.json:
+        output.result(document)
+        return
+    output.say((row.identity.uri, "bold"))
+    for name, value in document.items():
+        if value is not None and name != "identity":
+            output.say((f"  {name:<12}", "dim"), str(value))
+
+
+def _names(rows: list[Row]) -> str:
+    names = sorted({row.identity.uri for row in rows})
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

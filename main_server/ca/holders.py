@@ -1,0 +1,58 @@
+"""How a person names the holder of a certificate: `name`, `name.domain` or `domain:name`."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from sqlalchemy import Engine
+
+from gatepost.errors import BadIdentity, Invalid, NotFound
+from gatepost.identity import Identity, Role
+from main_server.ca import repository
+from main_server.database import transact
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Without a domain, whoever has that name; there must be one only."""
+
+    name: str
+    domain: str | None
+
+
+def parse_holder(text: str) -> Holder:
+    """Raises BadIdentity for anything that could mean something else."""
+    if ":" in text:
+        domain, _, name = text.partition(":")
+    else:
+        name, _, domain = text.partition(".")
+    if not domain and text != name:
+        raise BadIdentity("a client is name, name.domain or domain:name")
+    Identity(domain or "any", Role.CLIENT, name)
+    return Holder(name, domain or None)
+
+
+def find_holder(engine: Engine, text: str, within: str | None = None) -> tuple[str, str]:
+    """Domain and name of somebody who is known; `within` is the one domain that is looked into."""
+    holder = parse_holder(text)
+    found = transact(engine, partial(repository.find_domains, name=holder.name))
+    fitting = [d for d in found if holder.domain in (None, d) and within in (None, d)]
+    if not fitting:
+        raise NotFound("Nobody of that name is known.")
+    if len(fitting) > 1:
+        raise Invalid(f"That name is in several domains ({', '.join(fitting)}): say domain:name.")
+    return fitting[0], holder.name
+
+
+def place_holder(engine: Engine, text: str, within: str | None = None) -> tuple[str, str]:
+    """Domain and name of somebody who may be new. Without a domain, the only one that there is."""
+    holder = parse_holder(text)
+    if within is not None and holder.domain in (None, within):
+        return within, holder.name
+    if within is not None:
+        raise NotFound("There is no such domain.")
+    if holder.domain is None:
+        known = transact(engine, repository.list_partners_domains)
+        if len(known) != 1:
+            raise Invalid("Say whose it is: name.domain or domain:name.")
+        return known[0], holder.name
+    return holder.domain, holder.name

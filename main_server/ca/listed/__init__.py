@@ -1,0 +1,1 @@
+"""Certificates as people look at them."""

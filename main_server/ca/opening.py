@@ -1,0 +1,86 @@
+"""What a command of the CA works with: the ledger, the intermediates, and those who must hear."""
+
+import asyncio
+import os
+import pwd
+import resource
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import typer
+from redis.exceptions import RedisError
+from sqlalchemy import Engine
+
+from gatepost.cli.failure import Failure
+from gatepost.queue import connect
+from gatepost.settings import load
+from main_server.ca.authorities import Authorities
+from main_server.ca.crl_file import write_crl_file
+from main_server.ca.revocation import publish
+from main_server.ca.revoked.repository import read_revocations
+from main_server.commanding import in_words
+from main_server.database import create_ledger_engine, transact
+from main_server.settings import CaOnly
+
+REDIS_SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class Opened:
+    engine: Engine
+    settings: CaOnly
+
+    @cached_property
+    def authorities(self) -> Authorities:
+        return Authorities(self.settings.ca.folder, self.settings.ca.public_url)
+
+    def publish(self) -> None:
+        """Tells Redis and writes the file. Where that fails, main servers do it when they run."""
+        revocations = transact(self.engine, read_revocations)
+        write_crl_file(self.settings.ca.crl_file, revocations)
+
+        async def tell() -> None:
+            async with asyncio.timeout(REDIS_SECONDS):
+                async with connect(self.settings.redis.address()) as redis:
+                    await publish(redis, revocations)
+
+        try:
+            asyncio.run(tell())
+        except (RedisError, TimeoutError) as error:
+            words = f"Redis was not told ({type(error).__name__}); a running main server does it."
+            typer.echo(f"gatepost: {words}", err=True)
+
+
+@contextmanager
+def opened(config: Path | None) -> Iterator[Opened]:
+    # A core dump would hold keys.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    with in_words("`gatepost cert list` shows what there is."):
+        settings = load(CaOnly, config)
+        engine = create_ledger_engine(settings.database)
+        try:
+            yield Opened(engine, settings)
+        finally:
+            engine.dispose()
+
+
+def actor() -> str:
+    """Whom the audit log names: the user at this shell, by the system's word, not the shell's."""
+    try:
+        return f"shell:{pwd.getpwuid(os.getuid()).pw_name}"
+    except KeyError:
+        return f"shell:{os.getuid()}"
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Where it hurts: asks at a terminal, and elsewhere wants to be told."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise Failure("usage", "Nothing was done: --yes does it, --dry-run shows what it would do.")
+    if not typer.confirm(question, err=True):
+        raise Failure("interrupted", "Nothing was done.")

@@ -1,0 +1,24 @@
+"""A key and its certificate in one file under a password (PKCS#12), for programs that want that."""
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    load_pem_private_key,
+    pkcs12,
+)
+
+from gatepost.errors import Invalid
+from main_server.ca.service import Issued
+
+FEWEST_CHARACTERS = 8
+
+
+def to_pkcs12(issued: Issued, name: str, password: str) -> bytes:
+    if len(password) < FEWEST_CHARACTERS:
+        raise Invalid(f"The password has less than {FEWEST_CHARACTERS} characters.")
+    key = load_pem_private_key(issued.key_pem, None)
+    assert isinstance(key, ec.EllipticCurvePrivateKey)
+    leaf, *above = x509.load_pem_x509_certificates(issued.chain_pem)
+    encryption = BestAvailableEncryption(password.encode())
+    return pkcs12.serialize_key_and_certificates(name.encode(), key, leaf, above, encryption)

@@ -1,0 +1,77 @@
+"""What can be asked of the CA by a shell or by an administrator alike, and what comes of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+
+from sqlalchemy import Engine
+
+from gatepost.errors import Invalid, NotFound
+from gatepost.identity import Identity, Role
+from main_server.audit.chain import SYSTEM
+from main_server.ca import repository
+from main_server.ca.authority import Authority, Usage
+from main_server.ca.csr import key_for, read_csr
+from main_server.ca.holders import find_holder
+from main_server.ca.profiles import make_order
+from main_server.ca.revoked.repository import Selection
+from main_server.ca.service import Certified, certify, issue
+from main_server.clients.service import ensure
+from main_server.database import transact
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A certificate that somebody asks for. Without a request, the key is made here."""
+
+    identity: Identity
+    usage: Usage | None = None
+    hosts: Sequence[str] = ()
+    lifetime: timedelta | None = None
+    csr: bytes | None = None
+
+
+def grant(
+    engine: Engine, authority: Authority, asked: Asked, now: datetime, actor: str = SYSTEM
+) -> Certified:
+    """An Issued if the key was made here."""
+    order = make_order(asked.identity, asked.usage, asked.hosts, asked.lifetime)
+    key = key_for(read_csr(asked.csr), order) if asked.csr is not None else None
+    if not transact(engine, partial(repository.has_domain, domain=asked.identity.domain)):
+        raise NotFound(f"There is no domain {asked.identity.domain}.")
+    if asked.identity.role is Role.CLIENT:
+        ensure(engine, asked.identity, now, actor)
+    if key is None:
+        return issue(engine, authority, order, now, actor)
+    return certify(engine, authority, order, key, now, actor)
+
+
+def select(
+    engine: Engine,
+    name: str | None,
+    serial: str | None,
+    fingerprint: str | None,
+    role: Role | None = None,
+    within: str | None = None,
+) -> Selection:
+    """By exactly one of name, serial and fingerprint; in one domain only, if one is given."""
+    if sum(one is not None for one in (name, serial, fingerprint)) != 1:
+        raise Invalid("Say which: by a name, a serial or a fingerprint.")
+    if name is not None:
+        domain, holder = find_holder(engine, name, within)
+        return Selection(domain=domain, role=role, name=holder)
+    return Selection(
+        serial=_hex(serial, 32) if serial else None,
+        fingerprint=_hex(fingerprint, 64) if fingerprint else None,
+        role=role,
+        domain=within,
+    )
+
+
+def _hex(text: str, digits: int) -> str:
+    """As openssl and browsers write it, too: upper-case, with colons."""
+    plain = text.replace(":", "").lower()
+    if not plain or len(plain) > digits or not set(plain) <= set("0123456789abcdef"):
+        raise Invalid(f"A serial or a fingerprint is up to {digits} hex digits.")
+    return plain.rjust(digits, "0")

@@ -1,0 +1,1 @@
+"""Clients: who may send, how much, and whether at all just now."""
