@@ -45,6 +45,10 @@ class UnknownCertificate(GatepostError):
     """This certificate is not known here: it was not issued by us, or it was withdrawn."""
 
 
+class RevokedCertificate(GatepostError):
+    """This certificate was revoked, or is on hold."""
+
+
 class WrongRole(GatepostError):
     """The role of this certificate may not do this."""
 

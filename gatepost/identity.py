@@ -14,6 +14,7 @@ from functools import cached_property
 from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 
+from gatepost.certificate_rules import FOR_BEING_CALLED, FOR_CALLING, check_rules
 from gatepost.errors import BadIdentity
 
 INFRASTRUCTURE_DOMAIN = "gatepost"
@@ -83,6 +84,15 @@ class Certificate:
         return f"{self._x509.serial_number:032x}"
 
     @cached_property
+    def issuer(self) -> str:
+        """Which key has signed it, in hex; empty if it doesn't say."""
+        try:
+            signer = self._x509.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier)
+        except (x509.ExtensionNotFound, ValueError):
+            return ""
+        return (signer.value.key_identifier or b"").hex()
+
+    @cached_property
     def not_before(self) -> datetime:
         return self._x509.not_valid_before_utc
 
@@ -91,11 +101,28 @@ class Certificate:
         return self._x509.not_valid_after_utc
 
     @cached_property
+    def caller(self) -> Identity:
+        """Who calls with it. Raises BadIdentity unless it is for calling, and for nothing else."""
+        check_rules(self._x509, FOR_CALLING)
+        return self.identity
+
+    @cached_property
+    def server(self) -> Identity:
+        """Who is called. Raises BadIdentity unless it is for that, and for nothing else."""
+        check_rules(self._x509, FOR_BEING_CALLED)
+        return self.identity
+
+    @cached_property
     def identity(self) -> Identity:
         """Raises BadIdentity unless there is exactly one URI, and it is one of ours."""
         try:
             names = self._x509.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-        except (x509.ExtensionNotFound, ValueError):
+        except x509.ExtensionNotFound:
+            raise BadIdentity(
+                "the certificate has a common name alone, no SAN URI:"
+                " get a new one by 'gatepost enrol'"
+            ) from None
+        except ValueError:
             raise BadIdentity("the certificate has no readable subject alternative name") from None
         uris = names.value.get_values_for_type(x509.UniformResourceIdentifier)
         if len(uris) != 1:

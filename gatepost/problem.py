@@ -26,6 +26,7 @@ KINDS: dict[type[errors.GatepostError], Kind] = {
     errors.Malformed: Kind("malformed", 400, "The body can't be read"),
     errors.BadIdentity: Kind("bad-identity", 403, "The certificate has no usable identity"),
     errors.UnknownCertificate: Kind("unknown-certificate", 403, "Unknown certificate"),
+    errors.RevokedCertificate: Kind("revoked-certificate", 403, "Revoked certificate"),
     errors.WrongRole: Kind("wrong-role", 403, "Not allowed for this role"),
     errors.IdentityMismatch: Kind("identity-mismatch", 403, "The identities disagree"),
     errors.NotFound: Kind("not-found", 404, "Not found"),

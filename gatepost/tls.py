@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cryptography import x509
+
 from gatepost.errors import BadIdentity, ConfigurationError
 from gatepost.identity import Certificate, Role
 
@@ -54,6 +56,14 @@ def server_context(files: TlsFiles, refused: Callable[[str], None]) -> ssl.SSLCo
                 self.failure = error
                 raise ssl.SSLWantReadError from None
 
+        def getpeercert(self, binary_form: bool = False) -> Any:
+            """Event loops ask for it when the handshake is over; a failure would reach no log."""
+            try:
+                return super().getpeercert(binary_form)
+            except ValueError:
+                refused("the certificate's names can't be read")
+                raise
+
     context = _context(ssl.PROTOCOL_TLS_SERVER, files)
     context.verify_mode = ssl.CERT_REQUIRED
     context.num_tickets = 0
@@ -61,13 +71,25 @@ def server_context(files: TlsFiles, refused: Callable[[str], None]) -> ssl.SSLCo
     return context
 
 
-def client_context(files: TlsFiles, expect: Role | None = None) -> ssl.SSLContext:
-    """For calls to a server whose certificate must carry the role `expect`."""
+Refusal = Callable[[Certificate], str | None]
+"""Why a certificate that TLS has verified is refused all the same; None if it isn't."""
+
+
+def client_context(
+    files: TlsFiles, expect: Role | None = None, refusal: Refusal = lambda _: None
+) -> ssl.SSLContext:
+    """For calls to a server whose certificate must carry the role `expect`, and be unrefused."""
     context = _context(ssl.PROTOCOL_TLS_CLIENT, files)
     if expect is not None:
-        context.sslobject_class = _expecting(ssl.SSLObject, expect)
-        context.sslsocket_class = _expecting(ssl.SSLSocket, expect)
+        context.sslobject_class = _expecting(ssl.SSLObject, expect, refusal)
+        context.sslsocket_class = _expecting(ssl.SSLSocket, expect, refusal)
     return context
+
+
+def read_trusted(ca_file: Path) -> list[x509.Certificate]:
+    """The CA certificates that are pinned: of roots, and of the intermediates that sign for us."""
+    with _usable(ca_file):
+        return x509.load_pem_x509_certificates(ca_file.read_bytes())
 
 
 def check_files(files: TlsFiles) -> None:
@@ -75,18 +97,21 @@ def check_files(files: TlsFiles) -> None:
     _context(ssl.PROTOCOL_TLS_CLIENT, files)
 
 
-def _expecting(base: Any, role: Role) -> Any:
+def _expecting(base: Any, role: Role, refusal: Refusal) -> Any:
     class Expecting(base):  # type: ignore[misc]
         def do_handshake(self, *args: Any, **kwargs: Any) -> None:
             super().do_handshake(*args, **kwargs)
+            certificate = Certificate(self.getpeercert(binary_form=True))
             found = "nothing of ours"
             try:
-                identity = Certificate(self.getpeercert(binary_form=True)).identity
+                identity = certificate.server
                 found = identity.uri
             except BadIdentity:
                 identity = None
             if identity is None or identity.role is not role:
                 raise ssl.SSLCertVerificationError(f"expected the role {role}, met {found}")
+            if why := refusal(certificate):
+                raise ssl.SSLCertVerificationError(f"{found} is refused: {why}")
 
     return Expecting
 
@@ -106,7 +131,8 @@ def _usable(*paths: Path) -> Iterator[None]:
     """Says which files can't be used, and why."""
     try:
         yield
-    except (OSError, ssl.SSLError) as error:
-        reason = getattr(error, "reason", None) or error.strerror or "it is not PEM"
+    except (OSError, ssl.SSLError, ValueError) as error:
+        reason = getattr(error, "reason", None) or getattr(error, "strerror", None)
+        reason = reason or "it is not PEM"
         names = " and ".join(str(path) for path in paths)
         raise ConfigurationError(f"{names} can't be used: {reason}") from None

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from fastapi import Request
 
 from gatepost.clock import Clock
-from gatepost.errors import UnknownCertificate
+from gatepost.errors import GatepostError, UnknownCertificate
 from gatepost.identity import Certificate, Identity
+from gatepost.revoked import Revoked
 from gatepost.service.http import CERTIFICATE
+from gatepost.service.requests import context_of
 from main_server.ca.callers import Callers
+from main_server.ca.revoked.source import LedgerSource
 from main_server.database import Ledger
 from main_server.keys.service import Keyring
 
@@ -20,6 +23,8 @@ class Context:
     keyring: Keyring
     clock: Clock
     callers: Callers
+    revoked: Revoked
+    revocations: LedgerSource
 
 
 def identify(context: Context) -> Callable[[Request], Identity]:
@@ -27,9 +32,17 @@ def identify(context: Context) -> Callable[[Request], Identity]:
 
     def of(request: Request) -> Identity:
         certificate: Certificate = request.scope[CERTIFICATE]
-        identity = certificate.identity
-        if context.callers.find(certificate.fingerprint) != identity:
-            raise UnknownCertificate()
+        try:
+            identity = certificate.caller
+            context.revoked.check(certificate)
+            known = context.callers.find(certificate.fingerprint)
+            if known is None:
+                raise UnknownCertificate()
+            if known != identity:
+                raise UnknownCertificate("The ledger knows this certificate under another name.")
+        except GatepostError as error:
+            context_of(request.scope).fields["reason"] = error.detail
+            raise
         return identity
 
     return of

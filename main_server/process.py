@@ -17,6 +17,7 @@ from gatepost.service.supervisor import Child
 from gatepost.tls import server_context
 from main_server.ca.callers import Callers, callers_loop, read_callers
 from main_server.ca.pki import create_pki_app
+from main_server.ca.watch import Watch
 from main_server.checks import Checks, Safety
 from main_server.context import Context, identify
 from main_server.database import Ledger, create_ledger_engine
@@ -34,8 +35,8 @@ from main_server.settings import MainServerSettings
 
 
 async def main(settings: MainServerSettings, child: Child) -> None:
-    clock, callers = Clock(), Callers()  # the ledger sets this clock
-    redis_clock = Clock()
+    clock, redis_clock, callers = Clock(), Clock(), Callers()  # the ledger sets the first clock
+    watched = Watch(child.log, settings, clock)
     engine = create_ledger_engine(settings.database)
     ledger = Ledger(engine, settings.database.pool_size)
     masters = MasterKeys(partial(read_master_keys, settings.keys.master_key_file))
@@ -46,6 +47,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
             child.heart_loop(
                 lambda: {
                     "ledger": needed(callers.problem),
+                    "revocations": needed(watched.revoked.problem),
                     "redis": helpful(watch.problem),
                     "clock": helpful(clock.note or redis_clock.note),
                     "safety": needed(safety.problem),
@@ -58,7 +60,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
             await checks.wait(child.stop)
         if keyring is None or child.stop.is_set():
             return
-        context = Context(ledger, keyring, clock, callers)
+        context = Context(ledger, keyring, clock, callers, watched.revoked, watched.source)
         queues = Queues(redis, settings.redis.queue_name)
         reconciler = Reconciler(child.log, ledger, keyring, queues, clock)
         metrics = RequestMetrics("main_server")
@@ -67,13 +69,14 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         tls = server_context(
             settings.tls.files(), lambda reason: child.log.warning("tls.refused", reason=reason)
         )
+        watched.start(loops, child.stop, redis)
         loops.start(callers_loop(child.stop, child.log, ledger, clock, callers))
         loops.start(reconciler.loop(child.stop))
         loops.start(redis_loop(child.stop, child.log, redis, watch, redis_clock))
         loops.start(housekeeping_loop(child.stop, child.log, ledger, clock))
         loops.start(checks.loop(child.stop))
         loops.start(keys_loop(child.stop, child.log, ledger, keyring, redis_clock, settings.keys))
-        loops.start(serve(app, child.listeners[0], tls, child.stop))
+        loops.start(serve(app, child.listeners[0], tls, child.stop, watched.live))
         loops.start(serve(pki, child.listeners[1], None, child.stop))
 
 

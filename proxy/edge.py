@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 
 from gatepost.bundle import KnownClient
+from gatepost.errors import GatepostError, WrongRole
+from gatepost.identity import Role
+from gatepost.revoked import Revoked
 from gatepost.service.asgi import Scope, header
 from gatepost.service.http import CERTIFICATE
 from gatepost.service.requests import context_of
@@ -16,6 +19,7 @@ from proxy.statuses import Statuses
 
 @dataclass(frozen=True, slots=True)
 class Edge:
+    revoked: Revoked
     senders: Senders
     depths: Depths
     limits: Limits
@@ -25,8 +29,17 @@ class Edge:
 
 
 def sender_of(edge: Edge, scope: Scope) -> KnownClient:
-    """The client whose certificate this is; raises if it isn't known, or not of this Host."""
-    client = edge.senders.identify(scope[CERTIFICATE])
-    context_of(scope).fields["client_id"] = client.identity.client_id
-    edge.senders.check_host(header(scope, b"host"), client)
+    """The client whose certificate this is; raises if it isn't known, or revoked, or another's."""
+    certificate, fields = scope[CERTIFICATE], context_of(scope).fields
+    try:
+        identity = certificate.caller
+        edge.revoked.check(certificate)
+        if identity.role is not Role.CLIENT:
+            raise WrongRole(f"The role {identity.role} may not send.")
+        client = edge.senders.identify(certificate)
+        fields["client_id"] = client.identity.client_id
+        edge.senders.check_host(header(scope, b"host"), client)
+    except GatepostError as error:
+        fields["reason"] = error.detail
+        raise
     return client

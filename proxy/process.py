@@ -7,10 +7,13 @@ from redis.asyncio import Redis
 from gatepost.clock import Clock
 from gatepost.loops import Loops
 from gatepost.queue import Queues, connect
+from gatepost.revoked import open_view
 from gatepost.service.calls import main_server_client
+from gatepost.service.http import Live
 from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, look, redis_loop
 from gatepost.service.requests import RequestMetrics, Requests
+from gatepost.service.revocation import MainServerSource, RedisSource, start_watch
 from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
 from gatepost.tls import server_context
@@ -23,6 +26,7 @@ from proxy.endpoints import create_app
 from proxy.intake import Intake
 from proxy.keyed import KeyedCommit
 from proxy.limits import Limits
+from proxy.revocations import RevocationsCache
 from proxy.senders import Senders
 from proxy.settings import ProxySettings
 from proxy.statuses import Statuses
@@ -31,10 +35,20 @@ from proxy.stores import LedgerStore, QueueStore
 
 async def main(settings: ProxySettings, child: Child) -> None:
     async with AsyncExitStack() as stack:
-        main_server = await stack.enter_async_context(main_server_client(settings.main_server, 16))
+        clock = Clock()
+        revoked = open_view(settings.tls.ca_file, clock)
+        main_server, asked = [
+            await stack.enter_async_context(client)
+            for client in (
+                main_server_client(settings.main_server, 16, revoked),
+                main_server_client(settings.main_server, 1, revoked, unsure=True),
+            )
+        ]
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
         queues = Queues(redis, settings.redis.queue_name)
-        senders, depths, clock = Senders(), Depths(settings.server.workers), Clock()
+        heard: Redis = await stack.enter_async_context(connect(settings.redis.address(), 2))
+        senders, depths, live = Senders(), Depths(settings.server.workers), Live(child.log)
+        revoked.when_revoked(live.cut)
         commit = Commit(
             QueueStore(queues, child.log),
             LedgerStore(main_server, settings.main_server.timeout, child.log),
@@ -42,6 +56,7 @@ async def main(settings: ProxySettings, child: Child) -> None:
         watch = RedisWatch(answers=commit.queue_answers)
         keyed = KeyedCommit(Claims(redis), commit)
         edge = Edge(
+            revoked=revoked,
             senders=senders,
             depths=depths,
             limits=Limits(redis, settings.server.workers, settings.rate_limiting),
@@ -54,6 +69,8 @@ async def main(settings: ProxySettings, child: Child) -> None:
             settings.tls.files(), lambda reason: child.log.warning("tls.refused", reason=reason)
         )
         cache = BundleCache(settings.cache.folder)
+        lists = RevocationsCache(settings.cache.folder, child.log)
+        lists.load(revoked)
         await look(redis, clock)  # before the first id is made
         async with Loops(child.stop) as loops:
             loops.start(
@@ -68,13 +85,23 @@ async def main(settings: ProxySettings, child: Child) -> None:
                     commit.ledger_answers,
                 )
             )
+            start_watch(
+                loops,
+                child.stop,
+                child.log,
+                revoked,
+                heard,
+                [RedisSource(heard), MainServerSource(asked)],
+                lists.keep,
+            )
             loops.start(redis_loop(child.stop, child.log, redis, watch, clock))
             loops.start(depths_loop(child.stop, senders, queues, depths))
-            loops.start(serve(app, child.listeners[0], tls, child.stop))
+            loops.start(serve(app, child.listeners[0], tls, child.stop, live))
             loops.start(
                 child.heart_loop(
                     lambda: {
                         "bundle": needed(senders.problem),
+                        "revocations": needed(revoked.problem),
                         "stores": needed(commit.problem),
                         "queue": helpful(commit.queue_problem),
                         "ledger": helpful(commit.ledger_problem),

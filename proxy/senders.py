@@ -5,7 +5,7 @@ all, with 503: it can't tell.
 """
 
 from gatepost.bundle import Bundle, KnownClient, KnownDomain
-from gatepost.errors import BadIdentity, IdentityMismatch, Unavailable, UnknownCertificate
+from gatepost.errors import IdentityMismatch, Unavailable, UnknownCertificate
 from gatepost.identity import Certificate
 
 
@@ -39,12 +39,8 @@ class Senders:
         known = self._by_fingerprint.get(certificate.fingerprint)
         if known is None or known.domain not in self._domains:
             raise UnknownCertificate()
-        try:
-            identity = certificate.identity
-        except BadIdentity:
-            raise UnknownCertificate() from None
-        if identity != known.identity:
-            raise UnknownCertificate()
+        if certificate.caller != known.identity:
+            raise UnknownCertificate("The ledger knows this certificate under another name.")
         return known
 
     def domain_of(self, client: KnownClient) -> KnownDomain:

@@ -7,9 +7,11 @@ from redis.asyncio import Redis
 from gatepost.clock import Clock
 from gatepost.loops import Loops
 from gatepost.queue import Queues, Turns, connect
+from gatepost.revoked import open_view
 from gatepost.service.calls import main_server_client
 from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, redis_loop
+from gatepost.service.revocation import MainServerSource, RedisSource, start_watch
 from gatepost.service.supervisor import Child
 from worker.breaker import Breaker
 from worker.delivering import Deliverer, DeliveryMetrics
@@ -23,11 +25,20 @@ BATCHES_IN_FLIGHT = 2
 
 async def main(settings: WorkerSettings, child: Child) -> None:
     async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(main_server_client(settings.main_server, 8))
+        clock = Clock()
+        revoked = open_view(settings.main_server.ca_file, clock)
+        client, asked = [
+            await stack.enter_async_context(one)
+            for one in (
+                main_server_client(settings.main_server, 8, revoked),
+                main_server_client(settings.main_server, 1, revoked, unsure=True),
+            )
+        ]
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
         queues = Queues(redis, settings.redis.queue_name)
         main_server = MainServer(client, settings.main_server.timeout)
-        watch, clock = RedisWatch(), Clock()
+        heard: Redis = await stack.enter_async_context(connect(settings.redis.address(), 2))
+        watch = RedisWatch()
         breaker, redis_breaker = Breaker(child.log), Breaker(child.log)
         deliverer = Deliverer(
             child.log,
@@ -43,6 +54,14 @@ async def main(settings: WorkerSettings, child: Child) -> None:
         for turns in served:
             stack.push_async_callback(turns.aclose)
         async with Loops(child.stop) as loops:
+            start_watch(
+                loops,
+                child.stop,
+                child.log,
+                revoked,
+                heard,
+                [RedisSource(heard), MainServerSource(asked)],
+            )
             for turns in served:
                 loops.start(deliverer.delivery_loop(child.stop, turns))
             loops.start(upkeep_loop(child.stop, child.log, served[0]))
@@ -54,6 +73,7 @@ async def main(settings: WorkerSettings, child: Child) -> None:
                     lambda: {
                         "redis": needed(watch.problem),
                         "main_server": needed(breaker.problem),
+                        "revocations": needed(revoked.problem),
                         "clock": helpful(clock.note),
                     }
                 )

@@ -6,16 +6,25 @@ Nothing is retried here: what to do when a call fails is for the caller to decid
 import httpx
 
 from gatepost.identity import Role
+from gatepost.revoked import Revoked
 from gatepost.service.transport import KeptConnections
 from gatepost.settings import MainServer
 from gatepost.tls import client_context
 
 
-def main_server_client(settings: MainServer, connections: int) -> httpx.AsyncClient:
-    context = client_context(settings.files(), Role.MAIN)
+def main_server_client(
+    settings: MainServer, connections: int, revoked: Revoked, *, unsure: bool = False
+) -> httpx.AsyncClient:
+    """A revoked main server is refused, and cut off; so is each while we can't tell which are.
+
+    With `unsure` only what is known to be revoked is refused: for asking what is.
+    """
+    context = client_context(settings.files(), Role.MAIN, revoked.refusal)
+    transport = KeptConnections(context, connections, lambda: None if unsure else revoked.problem)
+    revoked.when_revoked(transport.cut)
     return httpx.AsyncClient(
         base_url=settings.url,
-        transport=KeptConnections(context, connections),
+        transport=transport,
         timeout=settings.timeout,
         trust_env=False,
     )

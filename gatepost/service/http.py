@@ -15,6 +15,7 @@ from uvicorn.server import ServerState
 
 from gatepost.errors import Malformed
 from gatepost.identity import Certificate
+from gatepost.logs import Log
 from gatepost.problem import MEDIA_TYPE, describe
 
 CERTIFICATE = "gatepost.certificate"
@@ -53,12 +54,30 @@ class OneWrite:
             self._transport.write(b"".join(parts))
 
 
+class Live:
+    """The connections that a port has open: all of one certificate can be cut."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self.connections: set[Any] = set()
+
+    def cut(self, serials: frozenset[str]) -> None:
+        """Without a word, in the middle of a request too: its sender is none of ours any more."""
+        found = [one for one in self.connections if one.certificate.serial in serials]
+        for connection in found:
+            connection.transport.abort()
+        if found:
+            self._log.warning("connections.cut", connections=len(found), certificates=len(serials))
+
+
 class State(ServerState):
     """What the connections of a server share: also, whether it is time to stop."""
 
-    def __init__(self, stop: asyncio.Event) -> None:
+    def __init__(self, stop: asyncio.Event, live: Live | None) -> None:
         super().__init__()
         self.stop = stop
+        if live:
+            self.connections = live.connections
 
 
 class BoundedHttp(HttpToolsProtocol):
@@ -181,9 +200,9 @@ class MutualTls(BoundedHttp):
     """Puts the peer's certificate, as the handshake has verified it, into each request's scope."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
         der = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
         self.certificate = Certificate(der)
+        super().connection_made(transport)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

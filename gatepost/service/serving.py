@@ -9,7 +9,7 @@ from typing import Any
 
 import uvicorn
 
-from gatepost.service.http import BoundedHttp, MutualTls, State
+from gatepost.service.http import BoundedHttp, Live, MutualTls, State
 
 HANDSHAKE_SECONDS = 5
 KEEP_ALIVE_SECONDS = 75
@@ -43,9 +43,13 @@ class _Server(uvicorn.Server):
 
 
 async def serve(
-    app: Any, sock: socket.socket, tls: ssl.SSLContext | None, stop: asyncio.Event
+    app: Any,
+    sock: socket.socket,
+    tls: ssl.SSLContext | None,
+    stop: asyncio.Event,
+    live: Live | None = None,
 ) -> None:
-    """Serves until `stop`, then lets requests that have begun finish."""
+    """Serves until `stop`, then lets requests that have begun finish. `live` can cut them."""
     config = uvicorn.Config(
         app,
         http=MutualTls if tls else BoundedHttp,
@@ -61,7 +65,7 @@ async def serve(
         ssl_context_factory=(lambda _config, _default: tls) if tls else None,
     )
     server = _Server(config)
-    server.server_state = State(stop)
+    server.server_state = State(stop, live)
     async with asyncio.TaskGroup() as group:
         serving = group.create_task(server.serve(sockets=[sock]))
         waiting = group.create_task(stop.wait())

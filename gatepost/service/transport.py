@@ -8,11 +8,14 @@ sent twice.
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
 import httptools
 import httpx
+
+from gatepost.identity import Certificate
 
 CONNECT_SECONDS = 3.0
 
@@ -20,12 +23,25 @@ CONNECT_SECONDS = 3.0
 class KeptConnections(httpx.AsyncBaseTransport):
     """Connections to one server, each used by one call at a time."""
 
-    def __init__(self, context: ssl.SSLContext, limit: int) -> None:
+    def __init__(
+        self, context: ssl.SSLContext, limit: int, problem: Callable[[], str | None]
+    ) -> None:
+        """`problem` says why nobody may be called just now, if so."""
         self._context = context
+        self._problem = problem
         self._free = asyncio.Semaphore(limit)
         self._idle: list[_Connection] = []
+        self._open: set[_Connection] = set()
+
+    def cut(self, serials: frozenset[str]) -> None:
+        """Ends the connections to servers with these certificates, in the middle of a call too."""
+        for connection in list(self._open):
+            if connection.serial in serials:
+                connection.abort()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if problem := self._problem():
+            raise httpx.ConnectError(problem)
         message = _head(request) + await request.aread()
         patience = request.extensions.get("timeout", {}).get("read")
         async with self._free:
@@ -67,7 +83,7 @@ class KeptConnections(httpx.AsyncBaseTransport):
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 _, connection = await loop.create_connection(
-                    _Connection, url.host, url.port or 443, ssl=self._context
+                    lambda: _Connection(self._open), url.host, url.port or 443, ssl=self._context
                 )
         except TimeoutError:
             raise httpx.ConnectTimeout("the server did not take the connection in time") from None
@@ -106,8 +122,10 @@ class _Answer:
 class _Connection(asyncio.Protocol):
     """A connection; after an error, and when the server has closed it, it is not used again."""
 
-    def __init__(self) -> None:
+    def __init__(self, register: "set[_Connection]") -> None:
+        self._register = register
         self.open = False
+        self.serial = ""
         self._answer: _Answer | None = None
         self._done: asyncio.Future[_Answer] | None = None
 
@@ -124,8 +142,16 @@ class _Connection(asyncio.Protocol):
         self.open = False
         self._transport.close()
 
+    def abort(self) -> None:
+        """At once: what the other side still has to say is not heard."""
+        self.open = False
+        self._transport.abort()
+
     def connection_made(self, transport: Any) -> None:  # uvloop's TLS transport is no Transport
         self._transport = transport
+        der = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        self.serial = Certificate(der).serial
+        self._register.add(self)
         self.open = True
 
     def data_received(self, data: bytes) -> None:
@@ -139,6 +165,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_lost(self, _error: Exception | None) -> None:
         self.open = False
+        self._register.discard(self)
         self._fail(httpx.ReadError("the server closed the connection"))
 
     def _fail(self, error: httpx.TransportError) -> None:

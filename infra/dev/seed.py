@@ -1,6 +1,7 @@
 """What a development stack starts from: tables, a CA, certificates, a domain and its first client.
 
-Run again it changes nothing, but for a certificate that is about to expire: that one is made anew.
+Run again it changes nothing but what grows old: a certificate that is about to expire is made anew,
+and so are the lists of revoked ones.
 """
 
 import argparse
@@ -26,6 +27,7 @@ from main_server.ca.authority import (
     utc_now,
 )
 from main_server.ca.founding import init_authority, read_pins
+from main_server.ca.revocation import renew_lists
 from main_server.ca.service import issue
 from main_server.database import create_ledger_engine, transact
 from main_server.settings import Database, DatabaseOnly, MainServerSettings
@@ -69,6 +71,7 @@ def seed(
         for name in missing:
             _issue(engine, authority, orders[name], pki / name)
     _write_pins(settings.ca.folder, pki / "ca.pem")
+    renew_lists(engine, [authority], utc_now())
 
 
 def _write_pins(folder: Path, file: Path) -> None:

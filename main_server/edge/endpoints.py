@@ -1,4 +1,8 @@
-"""GET /internal/bundle, for proxies; its ETag is a digest, so an unchanged one costs a 304."""
+"""What proxies ask for: the bundle; and they and all who call us: which certificates are revoked.
+
+An answer that would be the last one again costs a 304: the bundle's ETag is a digest, that of the
+revoked certificates is the number of their state.
+"""
 
 from hashlib import sha256
 
@@ -6,8 +10,11 @@ import msgspec
 from fastapi import APIRouter, Request, Response
 
 from gatepost.bundle import TIME_HEADER
+from gatepost.errors import Unavailable
 from gatepost.identity import Role
+from gatepost.revocation import encode_revocations
 from gatepost.service.api import allow
+from gatepost.service.revocation import NoAnswer
 from main_server.context import Context, identify
 from main_server.edge.service import make_bundle
 
@@ -25,5 +32,21 @@ def create_router(context: Context) -> APIRouter:
         if request.headers.get("if-none-match") == etag:
             return Response(status_code=304, headers=headers)
         return Response(body, media_type="application/json", headers=headers)
+
+    callers = allow(identify(context), Role.PROXY, Role.WORKER, Role.PORTAL)
+
+    @router.get("/revocations", dependencies=[callers])
+    async def revocations(request: Request) -> Response:
+        """Read from the ledger for each answer: it must not be older than the question."""
+        given = request.headers.get("if-none-match", "").strip('"')
+        seen = int(given) if given.isascii() and given.isdigit() else None
+        try:
+            state = await context.revocations.ask(seen)
+        except NoAnswer as error:
+            raise Unavailable(str(error)) from None
+        if state is None:
+            return Response(status_code=304)
+        body = encode_revocations(state)
+        return Response(body, media_type="application/msgpack")
 
     return router

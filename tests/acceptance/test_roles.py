@@ -143,7 +143,7 @@ def test_the_proxy_answers_clients_alone(
     with site.calling(certificates[role].files) as caller:
         answer = caller.request(method, path, json={})
     assert answer.status_code == 403
-    assert answer.json()["type"] == "urn:gatepost:problem:unknown-certificate"
+    assert answer.json()["type"] == "urn:gatepost:problem:wrong-role"
 
 
 def test_a_certificate_of_our_ca_that_the_ledger_does_not_know_is_refused(

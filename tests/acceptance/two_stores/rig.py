@@ -25,6 +25,7 @@ from pydantic import SecretStr
 from sqlalchemy import Engine, text
 
 from gatepost.queue.scripts import assemble, read_clock
+from gatepost.revocation import KEY
 from gatepost.tls import TlsFiles, client_context
 from infra.dev.child import Child
 from infra.dev.configuration import write_configuration
@@ -310,8 +311,11 @@ class Rig:
             wire.accept()
 
     def clear(self) -> None:
-        """Stores empty of messages."""
+        """Stores empty of messages; what is revoked stays told."""
+        told: Any = self.redis.hgetall(KEY)
         self.redis.flushall()
+        if told:
+            self.redis.hset(KEY, mapping=told)
         for table in ("messages", "attempts", "idempotency"):
             self.sql(f"DELETE FROM {table}")
 

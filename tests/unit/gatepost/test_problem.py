@@ -12,6 +12,7 @@ STABLE = {
     "malformed": 400,
     "bad-identity": 403,
     "unknown-certificate": 403,
+    "revoked-certificate": 403,
     "wrong-role": 403,
     "identity-mismatch": 403,
     "not-found": 404,

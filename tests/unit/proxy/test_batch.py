@@ -38,7 +38,7 @@ class HeldCertificate:
     """A certificate as the handshake left it."""
 
     fingerprint: str
-    identity: Any
+    caller: Any
 
 
 class Intake:
@@ -69,6 +69,11 @@ class Limits:
         return self.granted
 
 
+class NobodyRevoked:
+    def check(self, _certificate: Any) -> None:
+        pass
+
+
 class Caller:
     """A client that posts batches to one process."""
 
@@ -76,8 +81,9 @@ class Caller:
         senders, client = Senders(), known_client()
         senders.learn(bundle(client))
         self.intake, self.depths = Intake(), Depths()
-        parts: Any = (self.intake, Limits(granted))
+        parts: Any = (self.intake, Limits(granted), NobodyRevoked())
         self._edge = Edge(
+            revoked=parts[2],
             senders=senders,
             depths=self.depths,
             limits=parts[1],

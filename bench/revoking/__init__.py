@@ -1,0 +1,1 @@
+"""How long a certificate is taken after it was revoked."""

@@ -1,0 +1,138 @@
+"""A stack with many clients, and the hands that revoke, and that break what tells of it."""
+
+import asyncio
+import json
+import os
+import signal
+import ssl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import redis
+from pydantic import SecretStr
+from redis.asyncio import Redis
+
+from gatepost.clock import from_ms, to_ms
+from gatepost.identity import Identity, Role
+from gatepost.tls import TlsFiles, client_context
+from infra.dev.services import not_ready
+from infra.dev.stack import Stack
+from main_server.ca import repository
+from main_server.ca.authority import Order, Usage, load_authority, utc_now
+from main_server.ca.crl import Reason
+from main_server.ca.revocation import publish, revoke
+from main_server.ca.revoked.repository import Selection, read_revocations
+from main_server.ca.service import issue
+from main_server.database import create_ledger_engine, transact
+from main_server.settings import Database
+
+DOMAIN, OTHERS = "example.com", "revoked.example"
+RATE, BURST = 1_000_000, 10_000_000
+
+
+@dataclass(frozen=True)
+class Victim:
+    serial: str
+    context: ssl.SSLContext
+
+
+class Bed:
+    def __init__(self, stack: Stack, folder: Path) -> None:
+        self._stack, self._folder = stack, folder
+        status = stack.status()
+        self.port = urlsplit(status["proxy"]).port or 0
+        self._engine = create_ledger_engine(Database(url=SecretStr(status["database"])))
+        self._redis = str(status["redis"])
+        self._authority = load_authority(stack.place.folder / "ca")
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def victim(self, number: int) -> Victim:
+        """A client of its own, whose certificate may be revoked."""
+        holder = Identity(DOMAIN, Role.CLIENT, f"bench-{number}")
+        now = from_ms(to_ms(utc_now()))
+        transact(self._engine, lambda c: repository.add_client(c, holder, RATE, BURST, now))
+        return self._issue(holder)
+
+    def revoke_many(self, number: int) -> None:
+        """So that the list has some length. They are nobody's: only their rows matter."""
+        for n in range(number):
+            self._issue(Identity(OTHERS, Role.CLIENT, f"gone-{n}"))
+        chosen = Selection(domain=OTHERS)
+        revoke(self._engine, [self._authority], chosen, Reason.SUPERSEDED, utc_now())
+
+    def revoke(self, victim: Victim) -> float:
+        """As a command on the CA's own machine does; the time at which that has answered."""
+        chosen = Selection(serial=victim.serial)
+        revoke(self._engine, [self._authority], chosen, Reason.KEY_COMPROMISE, utc_now())
+        with suppress(redis.RedisError, OSError, TimeoutError):
+            asyncio.run(self._publish())
+        return time.monotonic()
+
+    async def _publish(self) -> None:
+        async with asyncio.timeout(1), Redis.from_url(self._redis) as redis:
+            await publish(redis, transact(self._engine, read_revocations))
+
+    def cut_by(self, since: int) -> dict[int, int]:
+        """How many connections each process says to have cut, in the log behind that place."""
+        found: dict[int, int] = {}
+        with self._log.open("rb") as log:
+            log.seek(since)
+            for line in log:
+                if b'"connections.cut"' in line:
+                    event = json.loads(line)
+                    found[event["pid"]] = found.get(event["pid"], 0) + event["connections"]
+        return found
+
+    def log_size(self) -> int:
+        return self._log.stat().st_size
+
+    @property
+    def _log(self) -> Path:
+        return self._stack.place.log("proxy")
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody starts again what ends meanwhile; afterwards all runs again."""
+        keeper = self._stack.place.supervisor()
+        assert keeper is not None
+        os.kill(keeper, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(keeper, signal.SIGCONT)
+            self._wait_ready()
+
+    def kill(self, service: str) -> None:
+        """All processes of it, at once."""
+        os.killpg(self._stack.status()["pids"][service][0], signal.SIGKILL)
+
+    def _issue(self, holder: Identity) -> Victim:
+        order = Order(holder, Usage.CLIENT, timedelta(days=1))
+        issued = issue(self._engine, self._authority, order, utc_now())
+        pem, key = self._folder / "victim.pem", self._folder / "victim.key"
+        pem.write_bytes(issued.chain_pem)
+        key.write_bytes(issued.key_pem)
+        files = TlsFiles(pem, key, self._stack.place.pki / "ca.pem")
+        return Victim(f"{issued.certificate.serial_number:032x}", client_context(files))
+
+    def _wait_ready(self) -> None:
+        deadline = time.monotonic() + 60
+        while missing := self._missing():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"not ready: {missing}")
+            time.sleep(0.05)
+
+    def _missing(self) -> list[str]:
+        with suppress(redis.RedisError), redis.Redis.from_url(self._redis) as one:
+            one.ping()
+            urls = {name: url for name, (url,) in self._stack.status()["metrics"].items()}
+            ports = {name: urlsplit(url).port or 0 for name, url in urls.items()}
+            return [name for name, port in ports.items() if not_ready(port) is not None]
+        return ["redis"]

@@ -1,0 +1,54 @@
+"""What every certificate of ours keeps, whoever has signed it: checked once for each connection.
+
+TLS has verified chain, time and purpose by then. It lets pass what has no purpose at all, what is
+version 1, and keys that are weaker than we want: those are told here, each by its own reason.
+"""
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.x509.oid import ExtendedKeyUsageOID, ObjectIdentifier
+
+from gatepost.errors import BadIdentity
+
+FOR_CALLING, FOR_BEING_CALLED = ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH
+RSA_BITS = 3072
+CURVES = ("secp256r1", "secp384r1")
+HASHES = ("sha256", "sha384", "sha512")
+
+
+def check_rules(certificate: x509.Certificate, purpose: ObjectIdentifier) -> None:
+    """Raises BadIdentity unless it is good for this purpose, and for no other."""
+    if certificate.version is not x509.Version.v3:
+        raise BadIdentity("the certificate is not of version 3")
+    check_key(certificate)
+    try:
+        extensions = {extension.oid: extension.value for extension in certificate.extensions}
+    except (ValueError, UnsupportedAlgorithm, x509.DuplicateExtension):
+        raise BadIdentity("the certificate has extensions that can't be read") from None
+    constraints = extensions.get(x509.BasicConstraints.oid)
+    if isinstance(constraints, x509.BasicConstraints) and constraints.ca:
+        raise BadIdentity("the certificate is that of a CA")
+    usage = extensions.get(x509.KeyUsage.oid)
+    if not isinstance(usage, x509.KeyUsage) or not usage.digital_signature or usage.key_cert_sign:
+        raise BadIdentity("the certificate's key usage is not that of a signature alone")
+    purposes = extensions.get(x509.ExtendedKeyUsage.oid)
+    if not isinstance(purposes, x509.ExtendedKeyUsage):
+        raise BadIdentity("the certificate has no extended key usage")
+    if list(purposes) != [purpose]:
+        raise BadIdentity("the certificate's extended key usage is not the one that is wanted")
+
+
+def check_key(certificate: x509.Certificate) -> None:
+    """P-256, P-384 or RSA from 3072 bits, signed by SHA-2."""
+    try:
+        key = certificate.public_key()
+        digest = certificate.signature_hash_algorithm
+    except (ValueError, UnsupportedAlgorithm):
+        raise BadIdentity("the certificate's key or signature is of an unknown kind") from None
+    good_curve = isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name in CURVES
+    good_rsa = isinstance(key, rsa.RSAPublicKey) and key.key_size >= RSA_BITS
+    if not good_curve and not good_rsa:
+        raise BadIdentity(f"the certificate's key is none of P-256, P-384 and RSA from {RSA_BITS}")
+    if digest is None or digest.name not in HASHES:
+        raise BadIdentity("the certificate's signature is not by SHA-256 or better")

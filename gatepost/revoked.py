@@ -1,0 +1,175 @@
+"""What a process knows of revoked certificates, and how sure it is of it (I8).
+
+A list counts if an intermediate of our pinned CA file has signed it, and if it is no older than the
+one that we have from that issuer. Who brings it decides nothing: Redis, a main server, a file.
+
+Whoever confirms a view says of the time at which it was asked. So a view that may be gone by for
+LIMIT_SECONDS can't miss what was revoked longer ago than that: one second after the revoking call
+was answered nothing is accepted that it withdrew. A view that nobody has confirmed for so long, or
+that holds a list past its nextUpdate, refuses everybody rather than guess.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from math import inf
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+
+from gatepost.clock import Clock, to_ms
+from gatepost.errors import RevokedCertificate, Unavailable, UnknownCertificate
+from gatepost.identity import Certificate
+from gatepost.revocation import Revocations
+from gatepost.tls import read_trusted
+
+LIMIT_SECONDS = 1.0
+
+Cut = Callable[[frozenset[str]], object]
+"""Ends what serials of these certificates have open."""
+
+
+class NotBelieved(Exception):
+    """Lists that prove nothing: nobody that we trust has signed them, or ours are newer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    """One issuer's list, verified."""
+
+    der: bytes
+    number: int
+    serials: frozenset[str]
+    made_ms: int
+    until_ms: int
+
+
+class Revoked:
+    """The view of one process. `version` changes with what it holds."""
+
+    def __init__(self, trusted: Iterable[x509.Certificate], clock: Clock) -> None:
+        self._issuers = {key_id(issuer): issuer for issuer in trusted}
+        self._clock = clock
+        self._lists: dict[str, _List] = {}
+        self._newest: list[str] = []
+        """Whose lists the newest state has. Those of others still count, but may grow old."""
+        self._confirmed = self._good_until = -inf
+        self._cuts: list[Cut] = []
+        self.serials: frozenset[str] = frozenset()
+        self.version = 0
+
+    def when_revoked(self, cut: Cut) -> None:
+        """From now on it is called with each set of serials that has just been learned of."""
+        self._cuts.append(cut)
+
+    def learn(self, state: Revocations) -> None:
+        """Raises NotBelieved, and keeps what it has, unless all of it can be believed."""
+        found = dict(pair for der in state.crls if (pair := self._read(der)))
+        if not found:
+            raise NotBelieved("there is no list that a CA certificate in our ca_file has signed")
+        for issuer, one in found.items():
+            mine = self._lists.get(issuer)
+            if mine and mine.der != one.der and mine.number >= one.number:
+                raise NotBelieved("a list is older than the one that we have")
+        if all(self._lists.get(issuer) == one for issuer, one in found.items()):
+            return
+        self._lists |= found
+        self._newest = list(found)
+        before = self.serials
+        self.serials = frozenset[str]().union(*(one.serials for one in self._lists.values()))
+        self.version += 1
+        if new := self.serials - before:
+            for cut in self._cuts:
+                cut(new)
+
+    def confirm(self, asked: float) -> None:
+        """A source that was asked at this (monotonic) time knows nothing newer."""
+        self._confirmed = max(self._confirmed, asked)
+        left = (self._until_ms - self._clock.now_ms()) / 1000
+        self._good_until = self._confirmed + min(LIMIT_SECONDS, left)
+
+    def refusal(self, certificate: Certificate) -> str | None:
+        """Why nobody may go on with this certificate, however old this view may be."""
+        if certificate.serial in self.serials:
+            return "it was revoked"
+        if certificate.issuer not in self._issuers:
+            return "its issuer is not in our ca_file"
+        return None
+
+    def check(self, certificate: Certificate) -> None:
+        """Raises unless we are sure that this certificate is not revoked."""
+        if certificate.serial in self.serials:
+            raise RevokedCertificate()
+        if time.monotonic() > self._good_until:
+            raise Unavailable("Which certificates are revoked can't be told just now. Try again.")
+        if certificate.issuer not in self._lists:
+            raise UnknownCertificate("Nobody here knows which certificates its issuer has revoked.")
+
+    @property
+    def problem(self) -> str | None:
+        """Why this view refuses everybody; None if it doesn't."""
+        now = time.monotonic()
+        if now <= self._good_until:
+            return None
+        if not self._lists:
+            return "no list of revoked certificates yet that our ca_file's CA has signed"
+        if self.seconds_left <= 0:
+            return f"the list of revoked certificates is {-self.seconds_left:.0f} s past its time"
+        return f"nobody has confirmed for {LIMIT_SECONDS:.0f} s which certificates are revoked"
+
+    @property
+    def age_seconds(self) -> float:
+        """Of the oldest list that counts."""
+        made = min((self._lists[one].made_ms for one in self._newest), default=0)
+        return (self._clock.now_ms() - made) / 1000
+
+    @property
+    def seconds_left(self) -> float:
+        return (self._until_ms - self._clock.now_ms()) / 1000
+
+    @property
+    def _until_ms(self) -> int:
+        return min((self._lists[one].until_ms for one in self._newest), default=0)
+
+    def _read(self, der: bytes) -> tuple[str, _List] | None:
+        """The list and its issuer's key; None if it isn't one of an issuer that we trust."""
+        for issuer, ours in self._lists.items():
+            if ours.der == der:
+                return issuer, ours
+        try:
+            crl = x509.load_der_x509_crl(der)
+            signer = crl.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value
+            number = crl.extensions.get_extension_for_class(x509.CRLNumber).value.crl_number
+            kid = (signer.key_identifier or b"").hex()
+            issuer_certificate = self._issuers.get(kid)
+            if issuer_certificate is None or not _has_signed(issuer_certificate, crl):
+                return None
+        except (ValueError, x509.ExtensionNotFound, UnsupportedAlgorithm):
+            return None
+        serials = frozenset(f"{one.serial_number:032x}" for one in crl)
+        return kid, _List(der, number, serials, to_ms(crl.last_update_utc), _end(crl))
+
+
+def open_view(ca_file: Path, clock: Clock) -> Revoked:
+    """One that believes who is pinned in this file."""
+    return Revoked(read_trusted(ca_file), clock)
+
+
+def key_id(certificate: x509.Certificate) -> str:
+    """What a certificate's holder is called by what he signs."""
+    return x509.SubjectKeyIdentifier.from_public_key(certificate.public_key()).digest.hex()
+
+
+def _has_signed(issuer: x509.Certificate, crl: x509.CertificateRevocationList) -> bool:
+    try:
+        return crl.issuer == issuer.subject and crl.is_signature_valid(issuer.public_key())  # type: ignore[arg-type]
+    except (TypeError, InvalidSignature):
+        return False
+
+
+def _end(crl: x509.CertificateRevocationList) -> int:
+    """A list that promises no successor is good for nothing."""
+    end: datetime | None = crl.next_update_utc
+    return to_ms(end) if end else 0

@@ -1,0 +1,213 @@
+"""Keeping a process's view of revoked certificates fresh: sources that are polled, and a wake-up.
+
+Each source is asked every POLL_SECONDS, by itself: one that hangs holds no other up. The wake-up
+only has them asked sooner, and decides nothing.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+import httpx
+import msgspec
+from prometheus_client import Gauge
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from gatepost.logs import Log
+from gatepost.loops import Loops, pause
+from gatepost.revocation import CHANNEL, KEY, Revocations, decode_revocations
+from gatepost.revoked import NotBelieved, Revoked
+
+PATH = "/internal/revocations"
+POLL_SECONDS = 0.25
+ANSWER_SECONDS = 1.0
+LISTEN_SECONDS, AGAIN_SECONDS = 5.0, 1.0
+
+
+class NoAnswer(Exception):
+    """A source could not be asked, or not be understood."""
+
+
+class Source(Protocol):
+    """Who may know of revocations."""
+
+    name: str
+
+    async def ask(self, seen: int | None) -> Revocations | None:
+        """What is revoked; None if its number still is `seen`. Raises NoAnswer."""
+        ...
+
+
+class RedisSource:
+    """Fast, and there while every main server is down; what it holds is as old as it likes."""
+
+    name = "redis"
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+
+    async def ask(self, seen: int | None) -> Revocations | None:
+        try:
+            number = await self._redis.hget(KEY, "number")
+            if number is None:
+                raise NoAnswer("Redis holds no list of revoked certificates")
+            if int(number) == seen:
+                return None
+            data: Any = await self._redis.hget(KEY, "data")
+            return decode_revocations(data or b"")
+        except RedisError as error:
+            raise NoAnswer(f"Redis does not answer: {type(error).__name__}") from None
+        except (ValueError, msgspec.MsgspecError):
+            raise NoAnswer("what Redis holds can't be read") from None
+
+
+class MainServerSource:
+    """It reads the ledger for each answer."""
+
+    name = "main_server"
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self._client = client
+
+    async def ask(self, seen: int | None) -> Revocations | None:
+        headers = {} if seen is None else {"if-none-match": f'"{seen}"'}
+        try:
+            answer = await self._client.get(PATH, headers=headers)
+            if answer.status_code == 304:
+                return None
+            if answer.status_code == 200:
+                return decode_revocations(answer.content)
+        except httpx.HTTPError as error:
+            name = type(error).__name__
+            raise NoAnswer(f"the main server does not answer: {name}") from None
+        except msgspec.MsgspecError:
+            raise NoAnswer("the main server's answer can't be read") from None
+        raise NoAnswer(f"the main server answers with status {answer.status_code}")
+
+
+class Bell:
+    """Wakes all who wait for it. Who is busy meanwhile does not miss it."""
+
+    def __init__(self) -> None:
+        self._next = asyncio.Event()
+
+    def next(self) -> asyncio.Event:
+        """It is set with the next ring."""
+        return self._next
+
+    def ring(self) -> None:
+        self._next.set()
+        self._next = asyncio.Event()
+
+
+class Poller:
+    """One source of a view, and what was last heard of it."""
+
+    def __init__(
+        self, source: Source, view: Revoked, keep: Callable[[Revocations], None] = lambda _: None
+    ) -> None:
+        self.source = source
+        self._view = view
+        self._keep = keep
+        self._seen: int | None = None
+        self._version = -1
+        """Of the view when this source last agreed with it. If another has moved it on since, this
+        one is asked for everything: it may be the one that is behind."""
+
+    async def poll(self) -> bool:
+        """Whether the view has changed by it. Raises NoAnswer and NotBelieved."""
+        asked, before = time.monotonic(), self._view.version
+        async with asyncio.timeout(ANSWER_SECONDS):
+            state = await self.source.ask(self._seen if self._version == before else None)
+        if state is not None:
+            before = self._view.version
+            self._view.learn(state)
+            self._seen, self._version = state.number, self._view.version
+        if self._version == self._view.version:
+            self._view.confirm(asked)
+        changed = before != self._view.version
+        if changed and state is not None:
+            self._keep(state)
+        return changed
+
+
+class RevocationMetrics:
+    """Made once the metrics folder is known, hence not at import."""
+
+    def __init__(self) -> None:
+        self._age = Gauge(
+            "gatepost_crl_age_seconds",
+            "Since the list of revoked certificates in use was signed",
+            multiprocess_mode="livemax",
+        )
+        self._left = Gauge(
+            "gatepost_crl_seconds_left",
+            "Until the list of revoked certificates in use is past its time, and all are refused",
+            multiprocess_mode="livemin",
+        )
+
+    def observe(self, view: Revoked) -> None:
+        self._age.set(view.age_seconds)
+        self._left.set(view.seconds_left)
+
+
+async def poll_loop(
+    stop: asyncio.Event, log: Log, poller: Poller, view: Revoked, bell: Bell
+) -> None:
+    name, missed = poller.source.name, None
+    while not stop.is_set():
+        rung, problem = bell.next(), None
+        try:
+            if await poller.poll():
+                log.info("revocations.learned", source=name, revoked=len(view.serials))
+        except (NoAnswer, NotBelieved) as error:
+            problem = str(error)
+        except TimeoutError:
+            problem = f"no answer within {ANSWER_SECONDS:.0f} s"
+        if problem != missed:
+            (log.warning if problem else log.info)(
+                "revocations.source", source=name, problem=problem
+            )
+        missed = problem
+        with suppress(TimeoutError):
+            async with asyncio.timeout(POLL_SECONDS):
+                await rung.wait()
+
+
+async def wake_up_loop(stop: asyncio.Event, redis: Redis, bell: Bell) -> None:
+    """Rings when something is published. To miss it costs the wait for the next poll, no more."""
+    while not stop.is_set():
+        try:
+            async with redis.pubsub(ignore_subscribe_messages=True) as channel:
+                await channel.subscribe(CHANNEL)
+                while not stop.is_set():
+                    if await channel.get_message(timeout=LISTEN_SECONDS):
+                        bell.ring()
+        except (RedisError, OSError):
+            await pause(stop, AGAIN_SECONDS)
+
+
+async def watch_loop(stop: asyncio.Event, view: Revoked, metrics: RevocationMetrics) -> None:
+    while not stop.is_set():
+        metrics.observe(view)
+        await pause(stop, 1.0)
+
+
+def start_watch(
+    loops: Loops,
+    stop: asyncio.Event,
+    log: Log,
+    view: Revoked,
+    redis: Redis,
+    sources: Sequence[Source],
+    keep: Callable[[Revocations], None] = lambda _: None,
+) -> None:
+    """Starts all that keeps a view fresh; `keep` is given each state that has changed it."""
+    bell = Bell()
+    for source in sources:
+        loops.start(poll_loop(stop, log, Poller(source, view, keep), view, bell))
+    loops.start(wake_up_loop(stop, redis, bell))
+    loops.start(watch_loop(stop, view, RevocationMetrics()))

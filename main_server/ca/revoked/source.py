@@ -1,0 +1,34 @@
+"""The ledger as a source of what is revoked: by a connection and a thread of its own.
+
+What waits for the ledger elsewhere must not make this view old.
+"""
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from gatepost.revocation import Revocations
+from gatepost.service.revocation import NoAnswer
+from main_server.ca.revoked import repository
+from main_server.database import Ledger, create_ledger_engine, transact
+from main_server.settings import Database
+
+
+class LedgerSource:
+    name = "ledger"
+
+    def __init__(self, settings: Database) -> None:
+        alone = settings.model_copy(update={"pool_size": 1})
+        self._ledger = Ledger(create_ledger_engine(alone), 1)
+
+    async def ask(self, seen: int | None) -> Revocations | None:
+        """What is revoked; None if its number still is `seen`. Raises NoAnswer."""
+        try:
+            return await self._ledger.run(_read, seen)
+        except SQLAlchemyError as error:
+            raise NoAnswer(f"the ledger does not answer: {type(error).__name__}") from None
+
+
+def _read(engine: Engine, seen: int | None) -> Revocations | None:
+    if transact(engine, repository.read_number) == seen:
+        return None
+    return transact(engine, repository.read_revocations)

@@ -1,0 +1,57 @@
+"""Which certificates are revoked, as one process of the main server sees it, and its part in
+telling others.
+
+The ledger alone says so here. What it says is put into Redis whenever that has less: it was away at
+a revocation, was wiped, or went back in time.
+"""
+
+import asyncio
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from gatepost.clock import Clock
+from gatepost.logs import Log
+from gatepost.loops import Loops, pause
+from gatepost.revocation import KEY, Revocations
+from gatepost.revoked import open_view
+from gatepost.service.http import Live
+from gatepost.service.revocation import ANSWER_SECONDS, POLL_SECONDS, start_watch
+from main_server.ca.revocation import publish
+from main_server.ca.revoked.source import LedgerSource
+from main_server.settings import MainServerSettings
+
+
+class Watch:
+    def __init__(self, log: Log, settings: MainServerSettings, clock: Clock) -> None:
+        self._log = log
+        self._latest: Revocations | None = None
+        self.revoked = open_view(settings.tls.ca_file, clock)
+        self.live = Live(log)
+        self.revoked.when_revoked(self.live.cut)
+        self.source = LedgerSource(settings.database)
+
+    def start(self, loops: Loops, stop: asyncio.Event, redis: Redis) -> None:
+        start_watch(loops, stop, self._log, self.revoked, redis, [self.source], self._keep)
+        loops.start(self._publish_loop(stop, redis))
+
+    def _keep(self, state: Revocations) -> None:
+        self._latest = state
+
+    async def _publish_loop(self, stop: asyncio.Event, redis: Redis) -> None:
+        while not stop.is_set():
+            try:
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    if self._latest and await put(redis, self._latest):
+                        self._log.info("revocations.published")
+            except (RedisError, TimeoutError, ValueError):
+                pass  # the watch over Redis says so; of what can't be read, those who read it
+            await pause(stop, POLL_SECONDS)
+
+
+async def put(redis: Redis, state: Revocations) -> bool:
+    """Publishes it if Redis has less, which costs little to see."""
+    number = await redis.hget(KEY, "number")
+    if number is not None and int(number) >= state.number:
+        return False
+    return await publish(redis, state)

@@ -1,0 +1,35 @@
+"""The lists of revoked certificates as they were last learned, kept beside the bundle.
+
+With them a proxy that starts while the main servers are down knows more than a Redis that went back
+in time. By themselves they confirm nothing.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+from gatepost.errors import ConfigurationError
+from gatepost.logs import Log
+from gatepost.revocation import Revocations, decode_revocations, encode_revocations
+from gatepost.revoked import NotBelieved, Revoked
+from gatepost.whole_file import replace_file
+
+
+class RevocationsCache:
+    def __init__(self, folder: Path, log: Log) -> None:
+        self._file = folder / "revocations.msgpack"
+        self._log = log
+
+    def load(self, view: Revoked) -> None:
+        """What can't be read, or be believed any more, is as if there were none."""
+        try:
+            view.learn(decode_revocations(self._file.read_bytes()))
+        except (OSError, msgspec.MsgspecError, NotBelieved):
+            return
+
+    def keep(self, state: Revocations) -> None:
+        try:
+            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            replace_file(self._file, encode_revocations(state))
+        except (OSError, ConfigurationError) as error:
+            self._log.warning("revocations.not_kept", reason=str(error))

@@ -1,0 +1,31 @@
+"""An authority that signs lists of revoked certificates, one after the other."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from gatepost.revocation import Revocations
+from main_server.ca.authority import Authority, load_authority
+from main_server.ca.crl import Entry, Reason, build_crl
+from tests.factories import Pair, Pki
+
+
+class Issuer:
+    """`pins` is the CA file of those who trust it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.pki = Pki(folder)
+        self.authority: Authority = load_authority(folder)
+        self.pins = folder / "pins.pem"
+        names = ("root", "intermediate")
+        self.pins.write_bytes(b"".join((folder / f"{n}.pem").read_bytes() for n in names))
+        self._moment = datetime.now(UTC)
+
+    def state(
+        self, *revoked: Pair, number: int | None = None, at: datetime | None = None
+    ) -> Revocations:
+        self._moment += timedelta(milliseconds=1)
+        entries = [
+            Entry(one.x509.serial_number, Reason.UNSPECIFIED, self._moment) for one in revoked
+        ]
+        crl = build_crl(self.authority, entries, at or self._moment, None)
+        return Revocations(number or crl.number, [crl.der])

@@ -1,0 +1,208 @@
+"""Keeping a view fresh: who is asked, what an answer proves, and that none holds another up."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gatepost.clock import Clock
+from gatepost.errors import RevokedCertificate, Unavailable
+from gatepost.revocation import Revocations
+from gatepost.revoked import NotBelieved, Revoked, open_view
+from gatepost.service.revocation import Bell, NoAnswer, Poller, poll_loop
+from tests.factories import Pair, identity
+from tests.heard import HeardLog, until
+from tests.lists import Issuer
+
+
+class Told:
+    """A source that says what a test wants."""
+
+    name = "told"
+
+    def __init__(self, state: Revocations) -> None:
+        self.state = state
+        self.asked: list[int | None] = []
+        self.before: Callable[[], None] = lambda: None
+        self.away = False
+
+    async def ask(self, seen: int | None) -> Revocations | None:
+        self.asked.append(seen)
+        self.before()
+        if self.away:
+            raise NoAnswer("away")
+        return None if self.state.number == seen else self.state
+
+
+class Hanging(Told):
+    async def ask(self, seen: int | None) -> Revocations | None:
+        self.asked.append(seen)
+        await asyncio.sleep(3600)
+        return None
+
+
+@pytest.fixture
+def issuer(tmp_path: Path) -> Issuer:
+    return Issuer(tmp_path / "ca")
+
+
+@pytest.fixture
+def pair(issuer: Issuer) -> Pair:
+    return issuer.pki.issue(identity())
+
+
+@pytest.fixture
+def view(issuer: Issuer) -> Revoked:
+    return open_view(issuer.pins, Clock())
+
+
+def confirmed(view: Revoked) -> bool:
+    return view.problem is None
+
+
+async def test_a_source_is_asked_for_all_once_and_then_for_news(
+    view: Revoked, issuer: Issuer, pair: Pair
+) -> None:
+    kept: list[Revocations] = []
+    first, second = issuer.state(), issuer.state(pair)
+    source = Told(first)
+    poller = Poller(source, view, kept.append)
+    assert await poller.poll()
+    assert not await poller.poll()
+    assert confirmed(view)
+    view.check(pair.certificate)
+    source.state = second
+    assert await poller.poll()
+    with pytest.raises(RevokedCertificate):
+        view.check(pair.certificate)
+    assert source.asked == [None, first.number, first.number]
+    assert kept == [first, second]
+
+
+async def test_who_is_behind_confirms_nothing(view: Revoked, issuer: Issuer, pair: Pair) -> None:
+    """Redis was away at a revocation and still has the state before it; the main server is down."""
+    old, new = issuer.state(), issuer.state(pair)
+    redis, main_server = Told(old), Told(old)
+    pollers = [Poller(redis, view), Poller(main_server, view)]
+    for poller in pollers:
+        await poller.poll()
+    main_server.state = new
+    await pollers[1].poll()
+    confirmed_at = view._confirmed
+    for _ in range(3):
+        with pytest.raises(NotBelieved, match="older"):
+            await pollers[0].poll()
+    assert view._confirmed == confirmed_at
+    redis.state = new
+    await pollers[0].poll()
+    assert view._confirmed > confirmed_at
+
+
+async def test_what_another_source_has_brought_meanwhile_is_not_confirmed_by_the_past(
+    view: Revoked, issuer: Issuer, pair: Pair
+) -> None:
+    """Its answer "nothing new" was on its way when the view moved on."""
+    old, new = issuer.state(), issuer.state(pair)
+    source = Told(old)
+    poller = Poller(source, view)
+    await poller.poll()
+    before = view._confirmed
+    source.before = lambda: view.learn(new)
+    await poller.poll()
+    assert view._confirmed == before
+
+
+async def test_a_forged_number_does_not_hide_what_comes_later(
+    view: Revoked, issuer: Issuer, pair: Pair
+) -> None:
+    """Numbers are only a hint of each source about itself; nobody has signed them."""
+    state = issuer.state()
+    forged = Poller(Told(Revocations(10**15, state.crls)), view)
+    honest = Told(state)
+    poller = Poller(honest, view)
+    await forged.poll()
+    await poller.poll()
+    honest.state = issuer.state(pair)
+    await poller.poll()
+    with pytest.raises(RevokedCertificate):
+        view.check(pair.certificate)
+
+
+async def test_a_view_counts_from_when_its_source_was_asked(
+    view: Revoked, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Told(issuer.state())
+    source.before = lambda: time.sleep(0.2)
+    asked = time.monotonic()
+    await Poller(source, view).poll()
+    assert asked <= view._confirmed < asked + 0.1
+
+
+class Watched:
+    """Loops over these sources, as a process runs them."""
+
+    def __init__(self, view: Revoked, *sources: Told) -> None:
+        self.bell, self.log = Bell(), HeardLog()
+        self._stop = asyncio.Event()
+        self._loops = [
+            poll_loop(self._stop, self.log, Poller(one, view), view, self.bell) for one in sources
+        ]
+
+    async def __aenter__(self) -> "Watched":
+        self._tasks = [asyncio.create_task(loop) for loop in self._loops]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._stop.set()
+        self.bell.ring()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def test_a_source_that_hangs_holds_no_other_up(view: Revoked, issuer: Issuer) -> None:
+    fine = Told(issuer.state())
+    async with Watched(view, Hanging(issuer.state()), fine):
+        await until(lambda: len(fine.asked) >= 4)
+        assert confirmed(view)
+
+
+async def test_a_ring_has_them_asked_at_once(
+    view: Revoked, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gatepost.service.revocation.POLL_SECONDS", 3600)
+    source = Told(issuer.state())
+    async with Watched(view, source) as watched:
+        for count in range(1, 5):
+            await until(lambda count=count: len(source.asked) == count)  # type: ignore[misc]
+            watched.bell.ring()
+
+
+async def test_who_rings_while_one_is_being_asked_is_heard(
+    view: Revoked, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gatepost.service.revocation.POLL_SECONDS", 3600)
+    source = Told(issuer.state())
+    watched = Watched(view, source)
+    source.before = lambda: watched.bell.ring() if len(source.asked) == 1 else None
+    async with watched:
+        await until(lambda: len(source.asked) == 2)
+
+
+async def test_without_an_answer_the_view_grows_old_and_says_so_once(
+    view: Revoked, issuer: Issuer, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gatepost.service.revocation.POLL_SECONDS", 0.02)
+    monkeypatch.setattr("gatepost.revoked.LIMIT_SECONDS", 0.1)
+    source = Told(issuer.state())
+    async with Watched(view, source) as watched:
+        await until(lambda: confirmed(view))
+        source.away = True
+        await until(lambda: not confirmed(view))
+        with pytest.raises(Unavailable):
+            view.check(pair.certificate)
+        source.away = False
+        await until(lambda: confirmed(view))
+    assert watched.log.events() == ["revocations.learned"] + ["revocations.source"] * 2
