@@ -3,19 +3,24 @@
 Clients, dump and checker are processes of their own: none is the one that breaks things.
 """
 
-import json
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 from infra.dev.paths import ROOT, VAR
 from infra.dev.private import private_folder
-from infra.dev.steps import Failure
+from infra.dev.steps import Failure, step
+from tests.chaos.enclosure import enclose, enclosed, why_not
+from tests.chaos.network import Tools
+from tests.chaos.report.facts import write_facts
 from tests.chaos.services import CLIENTS
 from tests.chaos.site import Site
+from worker.delivering import LEASE_SECONDS
 
 REST_SECONDS = 150.0
 """Longer than a lease, a retry's wait and a sweep of the reconciler together."""
@@ -24,47 +29,97 @@ END_SECONDS = 40.0
 """For a client to hear of what it has posted last."""
 
 
-def new_folder(name: str) -> Path:
-    """Of one run, below `var/chaos`."""
-    return private_folder(VAR / "chaos") / f"{time.strftime('%m%d-%H%M%S')}-{name}"
+def prepare(module: str, arguments: list[str]) -> None:
+    """Goes on in an enclosure, where one can be had; ends in order when it is told to."""
+    Tools().fetch()
+    enclose(module, arguments)
+    if not enclosed():
+        print(f"On {where()}.")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+
+
+def where() -> str:
+    """For the report: what a reader should know of the site."""
+    if enclosed():
+        return "network namespaces, one disk for both stores"
+    return f"loopback ({why_not()})"
+
+
+@contextmanager
+def trial(name: str, seed: int, tree: Path = ROOT, **facts: Any) -> Iterator[Site]:
+    """A site to break, in a folder of its own below `var/chaos`; after that it comes to rest, and
+    what is left is dumped there.
+    """
+    folder = private_folder(VAR / "chaos" / f"{time.strftime('%m%d-%H%M%S')}-{name}-{seed}")
+    print(f"{name}, seed {seed}, in {folder}", flush=True)
+    write_facts(folder, seed=seed, where=where(), lease_seconds=LEASE_SECONDS, **facts)
+    with ExitStack() as stack:
+        with step("two of each service, and the stores"):
+            site = stack.enter_context(Site(folder, enclosed=enclosed(), tree=tree))
+        yield site
+        with step("until nothing waits"):
+            wait_at_rest(site)
+        _collect(site)
+    if site.disk is not None:
+        site.disk.image.unlink()
+
+
+class Clients:
+    """The processes that post, one for each client of the site."""
+
+    def __init__(self, site: Site, arguments: dict[str, Any], poison: float) -> None:
+        self._site = site
+        self._processes = {
+            client: self._start(client, arguments | {"poison": 0.0 if number else poison})
+            for number, client in enumerate(CLIENTS)
+        }
+
+    def _start(self, client: str, arguments: dict[str, Any]) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-m", "tests.chaos.workload"]
+        for name, value in (arguments | {"client": client, "name": client}).items():
+            command += [f"--{name}", str(value)]
+        with self._site.place.log(client).open("ab") as log:
+            return subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
+
+    def stop(self) -> None:
+        """They post no more, but wait for the answers that are still to come."""
+        for process in self._processes.values():
+            process.terminate()
+
+    def wait(self, seconds: float) -> None:
+        for client, process in self._processes.items():
+            if process.wait(seconds) != 0:
+                said = self._site.place.log(client).read_text()[-2000:]
+                raise Failure(f"{client} failed:\n{said}")
+
+    def kill(self) -> None:
+        for process in self._processes.values():
+            process.kill()
+            process.wait()
 
 
 @contextmanager
 def posting(
-    site: Site, *, rate: float, seconds: float, seed: int, poison: float = 0.0, **mix: float
-) -> Iterator[None]:
+    site: Site, *, rate: float, seconds: float, seed: int, poison: float = 0.0
+) -> Iterator[Clients]:
     """Clients post while this lasts; at its end they have heard of all that they will hear of.
 
     `rate` is of requests a second, all clients together; `poison` of messages nobody can read.
     """
     folder = site.place.folder
-    processes = []
-    for number, client in enumerate(CLIENTS):
-        arguments = {
-            "site": folder / "site.json",
-            "client": client,
-            "name": client,
-            "history": folder / "history",
-            "seed": seed,
-            "seconds": seconds,
-            "rate": rate / len(CLIENTS),
-            "poison": 0.0 if number else poison,
-            "mix": json.dumps(mix),
-        }
-        command = [sys.executable, "-m", "tests.chaos.workload"]
-        for name, value in arguments.items():
-            command += [f"--{name}", str(value)]
-        with site.place.log(client).open("ab") as log:
-            processes.append(subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log))
+    arguments = {
+        "site": folder / "site.json",
+        "history": folder / "history",
+        "seed": seed,
+        "seconds": seconds,
+        "rate": rate / len(CLIENTS),
+    }
+    clients = Clients(site, arguments, poison)
     try:
-        yield
-        for process, client in zip(processes, CLIENTS, strict=True):
-            if process.wait(seconds + END_SECONDS) != 0:
-                raise Failure(f"{client} failed:\n{site.place.log(client).read_text()[-2000:]}")
+        yield clients
+        clients.wait(seconds + END_SECONDS)
     finally:
-        for process in processes:
-            process.kill()
-            process.wait()
+        clients.kill()
 
 
 def wait_at_rest(site: Site) -> float:
@@ -84,7 +139,7 @@ def judge(folder: Path) -> bool:
     return _python("tests.chaos.report", folder) == 0
 
 
-def collect(site: Site) -> None:
+def _collect(site: Site) -> None:
     """The final dumps of both stores."""
     folder = site.place.folder
     if _python("tests.chaos.dump", folder / "site.json", folder):

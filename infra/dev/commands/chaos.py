@@ -3,7 +3,7 @@
 import os
 import sys
 
-NAMES = ("run",)
+NAMES = ("run", "recovery", "outages", "powercuts")
 
 
 def main(arguments: list[str]) -> None:

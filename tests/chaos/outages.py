@@ -1,0 +1,64 @@
+"""`./dev chaos outages`: main servers, MariaDB, Redis down for five minutes each, one by one.
+
+Posting goes on meanwhile: of what is sent after the first second at least 99.9 % is accepted.
+"""
+
+import argparse
+import json
+import sys
+import time
+
+from infra.dev.steps import Failure, give_up, step
+from tests.chaos.experiment import judge, posting, prepare, trial
+from tests.chaos.faults.processes import Kill
+from tests.chaos.schedule import Planned, Schedule
+from tests.chaos.sightings import Sightings
+from tests.chaos.timing import accepted_share
+
+CALM_SECONDS = 15.0
+SWITCHING_SECONDS = 1.0
+LEAST = 0.999
+OUTAGES = {"main servers": ("main-1", "main-2"), "mariadb": ("mariadb",), "redis": ("redis",)}
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="./dev chaos outages", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=300.0, help="of each outage (300)")
+    parser.add_argument("--rate", type=float, default=80.0, help="requests a second (80)")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    prepare("tests.chaos.outages", arguments)
+    with trial("outages", options.seed, seconds=options.seconds, rate=options.rate) as site:
+        length = len(OUTAGES) * (options.seconds + 2 * CALM_SECONDS)
+        with posting(site, rate=options.rate, seconds=length, seed=options.seed):
+            for name, targets in OUTAGES.items():
+                time.sleep(CALM_SECONDS)
+                with step(f"{name} down for {options.seconds:.0f} s"):
+                    faults = [Kill(target, options.seconds) for target in targets]
+                    Schedule(site, [Planned(0.0, fault) for fault in faults]).play()
+                site.wait_all_ready()
+    folder = site.place.folder
+    green = judge(folder)
+    shares = measure(Sightings(folder))
+    (folder / "outages.json").write_text(json.dumps(shares, indent=1))
+    for name, share in shares.items():
+        verdict = "" if share >= LEAST else f"   LESS than {LEAST:.1%}"
+        print(f"{name:12} accepted meanwhile: {share:.3%}{verdict}")
+    return 0 if green and all(share >= LEAST for share in shares.values()) else 1
+
+
+def measure(seen: Sightings) -> dict[str, float]:
+    """Of what was sent in each outage, but for its first second, how much was accepted."""
+    found = {}
+    for name, targets in OUTAGES.items():
+        faults = [fault for fault in seen.faults if fault.target in targets]
+        begin = max(fault.begin_wall for fault in faults) + SWITCHING_SECONDS
+        found[name] = accepted_share(seen.posts, begin, min(fault.end_wall for fault in faults))
+    return found
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Failure as failure:
+        give_up(failure)
