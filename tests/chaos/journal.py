@@ -7,6 +7,7 @@ it, in `notes.jsonl`, is what else a reader may want to know: what was started a
 import json
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -17,8 +18,10 @@ class Journal:
         self._notes = (folder / "notes.jsonl").open("a", encoding="utf-8")
         self._lock = threading.Lock()
 
-    def begin(self, fault: str, target: str, *, destroyed: bool) -> None:
-        more = {"destroyed": True} if destroyed else {}
+    def begin(self, fault: str, target: str, *, destroyed: bool, held: Sequence[str] = ()) -> None:
+        """`held`: messages that a worker who is killed had reserved and not yet offered."""
+        more: dict[str, Any] = {"destroyed": True} if destroyed else {}
+        more |= {"held": list(held)} if held else {}
         self._write(self._faults, {"type": "begin", "fault": fault, "target": target, **more})
 
     def end(self, fault: str, target: str) -> None:

@@ -8,7 +8,7 @@ from tests.chaos.checker.stretches import Calm, Stretch
 
 EXPOSED_SECONDS = 5.0
 """So long after both stores can be reached, what only Redis has must be in the ledger (I1)."""
-BACK_SECONDS = {"redis": 5.0, "mariadb": 10.0, "main": 3.0}
+BACK_SECONDS = {"redis": 5.0, "mariadb": 10.0, "disk": 10.0, "main": 3.0, "services": 3.0}
 """So long after a fault's end a store may need until it can be reached again."""
 CALM_AFTER_SECONDS = 10.0
 """So long after the last fault's end all must be as usual."""

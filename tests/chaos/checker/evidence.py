@@ -49,6 +49,8 @@ class Fault:
     end_wall: float
     destroyed: bool = False
     """Redis's data, or a part of it, was thrown away."""
+    held: tuple[str, ...] = ()
+    """Messages that a killed worker had reserved and not yet offered to the ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +224,7 @@ def _fault(begin: dict[str, Any], end: dict[str, Any]) -> Fault:
         end=end["mono"],
         end_wall=end["wall"],
         destroyed=bool(begin.get("destroyed") or end.get("destroyed")),
+        held=tuple(begin.get("held", ())),
     )
 
 

@@ -35,10 +35,17 @@ def not_lost(case: Case) -> Iterator[Finding]:
             if fate is Fate.GONE and not excuse(case, told):
                 said = ", ".join(sorted({post.durability or "?" for post in told}))
                 yield Finding("lost", message_id, f"acknowledged ({said}), and no trace of it")
+            elif (other := _other_text(case, message, message_id)) is not None:
+                yield Finding("lost", message_id, f"its row holds another text: {other}")
             elif message.expect == "deliver" and fate in (Fate.FAILED, Fate.ERASED):
                 yield Finding("unexpected", message_id, f"acknowledged, and {fate.value}")
             elif message.expect == "fail" and fate in (Fate.DELIVERED, Fate.ERASED):
                 yield Finding("unexpected", message_id, f"poison, and {fate.value}")
+
+
+def _other_text(case: Case, message: Message, message_id: str) -> str | None:
+    row = case.fates.rows.get(message_id)
+    return row.marker if row and row.marker not in (None, message.marker) else None
 
 
 def excused(case: Case) -> list[str]:

@@ -19,6 +19,11 @@ def in_time_after_a_death(case: Case) -> Iterator[Finding]:
         waited = case.calm.longest(row.queued_ms / 1000, row.delivered_ms / 1000)
         if waited > limit:
             yield Finding("late", row.message_id, f"waited {waited:.1f} s while nothing was wrong")
+    for fault in case.evidence.faults:
+        for message_id in fault.held:
+            held = case.fates.rows.get(message_id)
+            if held is not None and held.status == "delivered" and held.attempts < 2:
+                yield Finding("unexpected", message_id, "its holder's death counts as no attempt")
 
 
 def retries_block_nobody(case: Case) -> Iterator[Finding]:

@@ -38,6 +38,8 @@ def write_facts(folder: Path, *, seed: int, where: str, **more: Any) -> None:
 def read_facts(folder: Path) -> Facts:
     file = folder / FILE
     told = json.loads(file.read_text()) if file.exists() else {}
+    if "begun" in told:
+        told["started"] = f"{datetime.fromtimestamp(told['begun'], UTC):%Y-%m-%d %H:%M} UTC"
     return Facts(*(str(told.get(name, "not noted")) for name in Facts.__slots__))
 
 

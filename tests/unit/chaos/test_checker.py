@@ -65,6 +65,12 @@ def test_an_acknowledged_message_that_failed_is_a_broken_promise(scene: Scene) -
     assert scene.judge().unexpected == [number(2)]
 
 
+def test_one_id_for_two_texts_loses_one_of_them(scene: Scene) -> None:
+    scene.accepted("second", 1)
+    assert broken(scene) == {"I1"}
+    assert scene.judge().lost == [number(1)]
+
+
 def test_what_only_a_wiped_redis_had_is_exposed_and_not_lost(scene: Scene) -> None:
     scene.accepted("second", 2, at=10.0, durability="queue")
     scene.fault("flushall", "redis", 12.0, 12.0, destroyed=True)
@@ -190,6 +196,13 @@ def test_who_waits_longer_than_a_lease_while_all_is_well_breaks_i3(scene: Scene)
     scene.delivered("second", 2, at=35.0)
     assert broken(scene) == {"I3"}
     scene.fault("kill", "redis", 10.0, 12.0)
+    assert scene.judge().green
+
+
+def test_the_attempt_of_a_worker_that_died_counts(scene: Scene) -> None:
+    scene.fault("kill", "worker", 1.1, 1.2, held=[number(1)])
+    assert broken(scene) == {"I3"}
+    scene.rows[number(1)]["attempt_count"] = 2
     assert scene.judge().green
 
 
