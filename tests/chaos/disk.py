@@ -50,7 +50,7 @@ class Disk:
 
     def power_up(self) -> None:
         """With what was on the device; all that used the old one have to be dead."""
-        self._unmount()
+        self.unmount()
         self._mount()
 
     def fill(self, spared: int | None) -> None:
@@ -90,7 +90,7 @@ class Disk:
     def _remount(self, options: str) -> None:
         run("mounting anew", ["mount", "-o", f"remount,{options}", str(self.folder)])
 
-    def _unmount(self) -> None:
+    def unmount(self) -> None:
         deadline = time.monotonic() + _UNMOUNT_SECONDS
         while True:
             try:

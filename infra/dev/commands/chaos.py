@@ -3,7 +3,7 @@
 import os
 import sys
 
-NAMES = ("run", "recovery", "outages", "powercuts")
+NAMES = ("run", "recovery", "outages", "powercuts", "teeth", "reliability")
 
 
 def main(arguments: list[str]) -> None:
