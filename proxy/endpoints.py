@@ -30,15 +30,15 @@ BATCH = "/api/v1/messages/batch"
 MAX_BODY_BYTES = 16 * 1024
 
 _encode = msgspec.json.Encoder().encode
-_POSTS = {MESSAGES, BATCH}
+POSTS = (MESSAGES, BATCH)
 
 
 def create_app(edge: Edge) -> Any:
-    api = _create_reading_api(edge)
+    api = create_reading_api(edge)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]
-        if path not in _POSTS:
+        if path not in POSTS:
             await api(scope, receive, send)
             return
         context_of(scope).route = path
@@ -77,7 +77,7 @@ async def accept_message(edge: Edge, scope: Scope, receive: Receive, send: Send)
     await respond(send, 202, _encode(accepted), headers=headers)
 
 
-def _create_reading_api(edge: Edge) -> FastAPI:
+def create_reading_api(edge: Edge) -> FastAPI:
     api = create_api("Gatepost proxy")
 
     def client_of(request: Request) -> KnownClient:

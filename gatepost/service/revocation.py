@@ -81,8 +81,8 @@ class MainServerSource:
             if answer.status_code == 200:
                 return decode_revocations(answer.content)
         except httpx.HTTPError as error:
-            name = type(error).__name__
-            raise NoAnswer(f"the main server does not answer: {name}") from None
+            why = str(error) or type(error).__name__
+            raise NoAnswer(f"the main server does not answer: {why}") from None
         except msgspec.MsgspecError:
             raise NoAnswer("the main server's answer can't be read") from None
         raise NoAnswer(f"the main server answers with status {answer.status_code}")

@@ -15,7 +15,8 @@ from fastapi.routing import APIRoute
 from gatepost.identity import Identity, Role
 from infra.dev.stack import Stack
 from main_server.process import create_app
-from tests.acceptance.site import MESSAGES, Site, accepted, eventually, post
+from proxy.endpoints import POSTS, create_reading_api
+from tests.acceptance.site import Site, accepted, eventually, post
 from tests.factories import Pair, Pki, identity, ids
 
 CALLERS = [role for role in Role if role is not Role.CLIENT]
@@ -47,6 +48,12 @@ MATRIX = [("POST", post.path, post.roles) for post in APP.posts.values()] + [
     for path, route in ROUTES
     if isinstance(route, APIRoute)
     for method in sorted(route.methods or ())
+]
+
+
+EDGE_ROUTES = list(routes_of(create_reading_api(None)))  # type: ignore[arg-type]
+EDGE_MATRIX = [("POST", path) for path in POSTS] + [
+    (method, path) for path, route in EDGE_ROUTES for method in sorted(route.methods)
 ]
 
 
@@ -87,7 +94,9 @@ def test_there_are_routes_to_be_tested() -> None:
     } <= paths
 
 
-@pytest.mark.parametrize(("path", "route"), ROUTES, ids=[path for path, _ in ROUTES])
+@pytest.mark.parametrize(
+    ("path", "route"), ROUTES + EDGE_ROUTES, ids=[path for path, _ in ROUTES + EDGE_ROUTES]
+)
 def test_every_route_says_who_may_call_it(path: str, route: Any) -> None:
     assert isinstance(route, APIRoute), f"{path} is no route that could be tested"
     assert roles_of(route), f"{path} is declared without a role"
@@ -128,20 +137,12 @@ def test_nothing_is_there_beside_the_routes(site: Site, certificates: dict[Role,
 
 
 @pytest.mark.parametrize("role", CALLERS)
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("POST", MESSAGES),
-        ("GET", f"{MESSAGES}/x"),
-        ("GET", "/api/v1/whoami"),
-        ("POST", f"{MESSAGES}/batch"),
-    ],
-)
+@pytest.mark.parametrize(("method", "path"), EDGE_MATRIX)
 def test_the_proxy_answers_clients_alone(
     site: Site, certificates: dict[Role, Pair], role: Role, method: str, path: str
 ) -> None:
     with site.calling(certificates[role].files) as caller:
-        answer = caller.request(method, path, json={})
+        answer = ask(caller, method, path)
     assert answer.status_code == 403
     assert answer.json()["type"] == "urn:gatepost:problem:wrong-role"
 
