@@ -37,6 +37,7 @@ _REDIS = {
     "appendonly": "yes",
     "appendfsync": "always",
     "no-appendfsync-on-rewrite": "no",
+    "aof-load-truncated": "no",
     "maxmemory-policy": "noeviction",
 }
 

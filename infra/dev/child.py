@@ -4,7 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -30,7 +30,8 @@ class Owner(NamedTuple):
 @dataclass
 class Child:
     """What to run, and the process that runs it. It holds the file `lock` as long as it lives, and
-    ends when we end unless it `outlives` us."""
+    ends when we end unless it `outlives` us. `first` is done before it starts, when the lock says
+    that no former one lives."""
 
     name: str
     command: Sequence[str]
@@ -40,6 +41,7 @@ class Child:
     owner: Owner | None = None
     lock: Path | None = None
     outlives: bool = False
+    first: Callable[[], object] | None = None
     _process: "subprocess.Popen[bytes] | None" = field(default=None, init=False)
 
     def start(self) -> None:
@@ -47,6 +49,8 @@ class Child:
         held = [] if self.lock is None else [take(self.lock, self.name)]
         options = as_owner(self.owner) | {"pass_fds": held, "umask": 0o077}
         try:
+            if self.first is not None:
+                self.first()
             self._process = _FORKER.submit(self._popen, [*prefix, *self.command], options).result()
         finally:
             for descriptor in held:

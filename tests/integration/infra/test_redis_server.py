@@ -1,5 +1,7 @@
 """Redis as we start it: settings are in force, users are held to their part, data stays."""
 
+import os
+
 import pytest
 import redis
 from redis.backoff import NoBackoff
@@ -18,6 +20,7 @@ def client(server: RedisServer, user: str = "operator") -> redis.Redis:
     [
         ("appendonly", "yes"),
         ("appendfsync", "always"),
+        ("aof-load-truncated", "no"),
         ("save", ""),
         ("maxmemory", str(2 * 1024**3)),
         ("maxmemory-policy", "noeviction"),
@@ -106,3 +109,30 @@ def test_a_killed_server_comes_back_with_its_data(
             assert operator.get("kept") == b"yes"
     with RedisServer(engines, folder) as again, client(again) as operator:
         assert operator.get("kept") == b"yes"
+
+
+TRANSACTION = "redis.call('HSET', KEYS[1], 'body', 'x'); redis.call('LPUSH', KEYS[2], 'id')"
+
+
+@pytest.mark.parametrize("lost", [1, 20, 40, 60])
+def test_half_a_transaction_is_never_carried_out(
+    engines: Engines, tmp_path_factory: pytest.TempPathFactory, lost: int
+) -> None:
+    """What a torn end has left of a script must not come back at the restart after the next."""
+    server = RedisServer(engines, tmp_path_factory.mktemp("torn-redis"))
+    with server:
+        with client(server) as operator:
+            operator.set("before", "kept")
+            operator.eval(TRANSACTION, 2, "payload", "ready")
+        server.kill()
+        file = server.folder / "appendonlydir" / "appendonly.aof.1.incr.aof"
+        os.truncate(file, file.stat().st_size - lost)
+        server.start()
+        with client(server) as operator:
+            assert operator.exists("payload", "ready") == 0
+            operator.set("since", "kept")
+        server.kill()
+        server.start()
+        with client(server) as operator:
+            assert operator.mget("before", "since") == [b"kept", b"kept"]
+            assert operator.exists("payload", "ready") == 0

@@ -17,6 +17,7 @@ REDIS: dict[str | None, str | None] = {
     "appendonly": "yes",
     "appendfsync": "always",
     "no-appendfsync-on-rewrite": "no",
+    "aof-load-truncated": "no",
     "maxmemory-policy": "noeviction",
 }
 
@@ -54,7 +55,7 @@ def test_a_binary_log_may_be_there_if_it_is_encrypted(engine: dict[str, str]) ->
 
 def test_what_can_not_be_seen_is_a_fault() -> None:
     assert len(ledger_faults({})) == 2
-    assert len(redis_faults({})) == 4
+    assert len(redis_faults({})) == 5
 
 
 def test_a_redis_as_it_should_be() -> None:
@@ -68,6 +69,7 @@ def test_a_redis_as_it_should_be() -> None:
         ("appendfsync", "everysec"),
         ("appendfsync", "no"),
         ("no-appendfsync-on-rewrite", "yes"),
+        ("aof-load-truncated", "yes"),
         ("maxmemory-policy", "allkeys-lru"),
         ("maxmemory-policy", "volatile-ttl"),
     ],
