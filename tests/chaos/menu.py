@@ -125,7 +125,7 @@ def _clocks() -> list[Dish]:
         Dish(
             2,
             lambda dice: WrongClock(
-                some(dice), dice.uniform(3, 10), dice.choice(("+1h", "-1h", "+400d", "-400d"))
+                some(dice), dice.uniform(5, 12), dice.choice(("+1h", "-1h", "+400d", "-400d"))
             ),
         )
     ]

@@ -68,15 +68,15 @@ def _ours(role: Role, name: str) -> Identity:
     return Identity("gatepost", role, name)
 
 
-def make_service(place: Place, name: str, node: Node, tree: Path, extra: dict[str, str]) -> Service:
-    """Not started. It runs the code of `tree`; `extra` goes into its environment."""
+def make_service(place: Place, name: str, node: Node, tree: Path) -> Service:
+    """Not started. It runs the code of `tree`."""
     kind = name.partition("-")[0]
     child = service(place, MODULES[kind])
     child.name, child.log, child.lock = name, place.log(name), place.run / f"{name}.lock"
     child.command = [*node.prefix, *child.command[:-1], str(place.config / f"{name}.yaml")]
     temporary = str(private_folder(place.folder / "tmp"))
     child.environment = {
-        **child.environment, "PYTHONPATH": str(tree), "TMPDIR": temporary, **extra
+        **child.environment, "PYTHONPATH": str(tree), "TMPDIR": temporary
     }  # fmt: skip
     return Service(name, kind, node, Ports.at(free_base()), child)
 

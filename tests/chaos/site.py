@@ -26,7 +26,6 @@ from infra.dev.steps import Failure
 from infra.dev.stores import Stores
 from main_server.settings import DatabaseOnly, MainServerSettings
 from tests.chaos.disk import Disk
-from tests.chaos.faults import clocks
 from tests.chaos.journal import Journal
 from tests.chaos.keeper import Keeper
 from tests.chaos.network import Firewall, Network, Node, Tools
@@ -77,7 +76,7 @@ class Site:
         self._start_stores(find_engines())
         write_templates(self.place, Stores(self.redis.url, self.mariadb.url))
         for name in SERVICES:
-            self.services[name] = self._make_service(name)
+            self.services[name] = make_service(self.place, name, self.network.node(name), self.tree)
         for one in self.services.values():
             self._connect(one)
         self._seed()
@@ -114,14 +113,6 @@ class Site:
         with suppress(ProcessLookupError):
             os.killpg(self.stores[name].pid, signal.SIGCONT)
         self.stores[name].kill()
-
-    def _make_service(self, name: str) -> Service:
-        """With a clock that can be set wrong, where the library for that is."""
-        extra: dict[str, str] = {}
-        if self.tools.faketime is not None:
-            clocks.set_clock(self.clock_file(name), clocks.RIGHT)
-            extra = clocks.environment(self.tools.faketime, self.clock_file(name))
-        return make_service(self.place, name, self.network.node(name), self.tree, extra)
 
     def _connect(self, one: Service) -> None:
         """Gives a service its wires, and its settings."""
@@ -188,9 +179,6 @@ class Site:
         firewall = self.tools.firewall
         assert firewall is not None
         return firewall
-
-    def clock_file(self, name: str) -> Path:
-        return self.place.run / f"{name}.time"
 
     def environment(self) -> dict[str, str]:
         """For a command of an operator: with the tree that is tested."""
