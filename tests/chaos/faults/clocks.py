@@ -2,7 +2,7 @@
 
 Only a process that was started with another time has the library in it, and to that one its offset
 never changes: libfaketime breaks `time.sleep` where it leaves the monotonic clock alone, and a
-monotonic clock that leaps, or is below nought, is one that no machine has. So clocks go wrong ahead.
+monotonic clock that leaps, or is below nought, is one that no machine has. So clocks go ahead.
 """
 
 from __future__ import annotations
