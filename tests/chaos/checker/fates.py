@@ -54,8 +54,13 @@ class Fates:
                 break
             row = self.rows.get(row.duplicate_of)
         if row is None:
-            return Fate.WAITING if message_id in self.left else Fate.GONE
+            return Fate.WAITING if self._can_be_had(message_id) else Fate.GONE
         return Fate.WAITING if row.status == "queued" else Fate(row.status)
+
+    def _can_be_had(self, message_id: str) -> bool:
+        """From Redis, with its text: a name in a list, of which no text is left, is nothing."""
+        left = self.left.get(message_id)
+        return left is not None and "payload" in left.places
 
     def expected(self, expect: str) -> Iterator[Message]:
         return (message for message in self.messages.values() if message.expect == expect)

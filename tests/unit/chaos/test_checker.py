@@ -238,10 +238,17 @@ def test_what_has_ended_and_is_still_in_redis_is_stuck(scene: Scene) -> None:
 
 def test_what_is_in_redis_alone_is_stuck_and_not_lost(scene: Scene) -> None:
     scene.accepted("second", 2, durability="queue")
-    scene.queue["exposed"].append(number(2))
+    for place in ("exposed", "payload"):
+        scene.queue[place].append(number(2))
     verdict = scene.judge()
     assert verdict.stuck == [number(2)]
     assert verdict.lost == []
+
+
+def test_what_left_but_its_name_in_redis_is_lost(scene: Scene) -> None:
+    scene.accepted("second", 2, durability="queue")
+    scene.queue["exposed"].append(number(2))
+    assert scene.judge().lost == [number(2)]
 
 
 @pytest.mark.parametrize("status", [429, 503])
