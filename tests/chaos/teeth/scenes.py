@@ -12,7 +12,7 @@ from typing import Any
 from tests.acceptance.two_stores.rig import script
 from tests.chaos.teeth.bed import Bed
 from tests.heard import wait_until
-from tests.wire import Fault
+from tests.wire import Fault, Wire
 
 LEASE_AND_MORE = 40.0
 
@@ -78,12 +78,17 @@ def both_stores_hang(bed: Bed) -> None:
 
 
 def redis_wiped_while_they_wait(bed: Bed) -> None:
-    """In the ledger all of them, in Redis none any more."""
-    bed.rig.start("main_server", "proxy")
+    """The reconciler has seen that Redis has them all; then it has none of them any more."""
+    rig, wire = bed.rig, bed.rig.wires["main-redis"]
+    rig.start("main_server", "proxy")
     with bed.load():
         bed.wait_heard(150)
+    asked = _listen(wire)
+    rig.age()
+    wait_until(lambda: any(script("missing") in request for request in asked[:-2]))
+    wire.heal()
     bed.wipe()
-    bed.rig.start("worker")
+    rig.start("worker")
 
 
 def question_overtaken(bed: Bed) -> None:
@@ -98,13 +103,7 @@ def question_overtaken(bed: Bed) -> None:
         wait_until(lambda: wire.lost > 0)
     wait_until(lambda: rig.waiting() == 0, 6)
     rig.stop("worker")  # what comes back now stays to be seen
-    passed: list[bytes] = []
-
-    def count(request: bytes) -> Fault:
-        passed.append(request)
-        return Fault.NONE
-
-    wire.rule = count
+    passed = _listen(wire)
     wire.thaw()
     wait_until(lambda: len(passed) > 8)
 
@@ -277,6 +276,18 @@ def power_cut(bed: Bed) -> None:
             rig.maria_server.start()
         bed.wait_heard(30)
     rig.start("worker")
+
+
+def _listen(wire: Wire) -> list[bytes]:
+    """All passes; what has passed is remembered."""
+    heard: list[bytes] = []
+
+    def rule(request: bytes) -> Fault:
+        heard.append(request)
+        return Fault.NONE
+
+    wire.rule = rule
+    return heard
 
 
 SCENES: dict[str, Scene] = {
