@@ -1,5 +1,6 @@
 """Partitions: a day each, ahead of time, made once, and every message in its own."""
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
@@ -78,6 +79,17 @@ def test_done_again_it_does_nothing_and_the_next_day_adds_one(fresh: Engine) -> 
     ]
     assert partitions(fresh)[:-2] == before[:-1]
     assert ensure_partitions(fresh, TODAY - timedelta(days=30)) == [], "a clock that is set back"
+
+
+def test_what_was_made_is_flushed_for_mariadb_does_not(
+    fresh: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[list[str]] = []
+    monkeypatch.setattr(os, "sync", lambda: flushed.append(partitions(fresh)))
+    ensure_partitions(fresh, TODAY)
+    assert flushed == [partitions(fresh)]
+    ensure_partitions(fresh, TODAY)
+    assert len(flushed) == 1, "where nothing was made nobody waits for the disks"
 
 
 def test_after_a_long_pause_the_days_between_belong_to_the_first_new_one(fresh: Engine) -> None:

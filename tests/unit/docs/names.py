@@ -31,7 +31,7 @@ from worker.settings import WorkerSettings
 PACKAGES = ("gatepost", "proxy", "worker", "main_server", "migrations", "infra")
 SOURCES = (*PACKAGES, "bench", "tests")
 SETTINGS = (MainServerSettings, ProxySettings, WorkerSettings)
-PASSES_ARGUMENTS_ON = {"test", "bench", "lock"}
+PASSES_ARGUMENTS_ON = {"test", "bench", "lock", "chaos"}
 
 _ROUTE = re.compile(r"(?:(?:GET|POST|PUT|DELETE) )?(/[\w/{}-]+)")
 _PATH = re.compile(r"(?!application/)\.?[\w-][\w.-]*/[\w./-]*")
@@ -83,6 +83,8 @@ def _wrong_with_dev(words: list[str]) -> str | None:
     if command in PASSES_ARGUMENTS_ON:
         names = [f"bench/{rest[0]}.py"] if command == "bench" and rest else rest
         missing = [word for word in names if "/" in word and not has_path(word)]
+        if command == "chaos" and rest and not rest[0].startswith("-"):
+            missing = [] if find_spec(f"tests.chaos.{rest[0]}") else [f"./dev chaos {rest[0]}"]
         return f"there is no {missing}" if missing else None
     spec = find_spec(COMMANDS[command].module)
     assert spec is not None
