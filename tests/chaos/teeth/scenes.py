@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from gatepost.queue.connection import REPLY_TIMEOUT
 from tests.acceptance.two_stores.rig import script
 from tests.chaos.teeth.bed import Bed
 from tests.heard import wait_until
@@ -73,7 +74,7 @@ def both_stores_hang(bed: Bed) -> None:
     with bed.load(rate=40.0):
         wires = ("proxy-redis", "proxy-main")
         with bed.fault("freeze", "proxy>redis, main"), bed.rig.frozen(*wires):
-            bed.wait_heard(200)
+            time.sleep(REPLY_TIMEOUT + 1)
         bed.wait_heard(30)
 
 
