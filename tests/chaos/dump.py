@@ -34,10 +34,11 @@ from main_server.settings import Database, MainServerSettings
 PAGE = 5_000
 _ROWS = (
     "SELECT message_id, client_id, domain, status, reason, attempt_count, generation, created_at,"
-    " queued_at, delivered_at, expires_at, duplicate_of, key_id, encrypted_body FROM messages"
+    " queued_at, due_at, delivered_at, expires_at, duplicate_of, key_id, encrypted_body"
+    " FROM messages"
     " WHERE message_id > :after ORDER BY message_id LIMIT :page"
 )
-_TIMES = ("created_at", "queued_at", "delivered_at", "expires_at")
+_TIMES = ("created_at", "queued_at", "due_at", "delivered_at", "expires_at")
 
 
 @dataclass(frozen=True)

@@ -59,9 +59,10 @@ class Row:
     client_id: str
     status: str
     reason: str | None
-    attempts: int
+    attempt_count: int
     generation: int
     queued_ms: int
+    due_ms: int
     delivered_ms: int | None
     expires_ms: int
     duplicate_of: str | None
@@ -229,19 +230,7 @@ def _fault(begin: dict[str, Any], end: dict[str, Any]) -> Fault:
 
 
 def _row(line: dict[str, Any]) -> Row:
-    return Row(
-        message_id=line["message_id"],
-        client_id=line["client_id"],
-        status=line["status"],
-        reason=line["reason"],
-        attempts=line["attempt_count"],
-        generation=line["generation"],
-        queued_ms=line["queued_ms"],
-        delivered_ms=line["delivered_ms"],
-        expires_ms=line["expires_ms"],
-        duplicate_of=line["duplicate_of"],
-        marker=line["marker"],
-    )
+    return Row(**{name: line[name] for name in Row.__slots__})
 
 
 def _transition(line: dict[str, Any]) -> Transition:

@@ -78,7 +78,7 @@ def judge_evidence(evidence: Evidence) -> Verdict:
         unexpected=_subjects(findings, "unexpected"),
         stuck=_subjects(findings, "stuck"),
         exposed=sorted(excused(case)),
-        late=_subjects(findings, "late", "held up"),
+        late=_subjects(findings, "late", "held up", "early"),
         promises={
             name: Judged(promise.name, not found[name], promise.judged_by(case), _told(found[name]))
             for name, promise in PROMISES.items()
@@ -105,5 +105,5 @@ def _recovered(case: Case) -> int:
         if post is not None and row.delivered_ms is not None:
             since, until = row.queued_ms / 1000, row.delivered_ms / 1000
             befallen = bisect_right(begun, until) > bisect_right(begun, since)
-            count += befallen or post.durability != "full" or row.attempts > 1
+            count += befallen or post.durability != "full" or row.attempt_count > 1
     return count

@@ -7,6 +7,7 @@ from tests.chaos.checker.stretches import Calm, Stretch
 
 LEASE_MARGIN_SECONDS = 3.0
 """A second to be available again, and two to be delivered."""
+EARLY_SECONDS = 1.0
 PROMPT_SECONDS, PROMPT_SHARE = 2.0, 0.99
 
 
@@ -22,12 +23,17 @@ def in_time_after_a_death(case: Case) -> Iterator[Finding]:
     for fault in case.evidence.faults:
         for message_id in fault.held:
             held = case.fates.rows.get(message_id)
-            if held is not None and held.status == "delivered" and held.attempts < 2:
+            if held is not None and held.status == "delivered" and held.attempt_count < 2:
                 yield Finding("unexpected", message_id, "its holder's death counts as no attempt")
 
 
 def retries_block_nobody(case: Case) -> Iterator[Finding]:
-    """I4: while messages wait for their next attempt, others are delivered promptly."""
+    """I4: what was refused for now waits until it is due; others are delivered meanwhile."""
+    for row in case.fates.rows.values():
+        if row.delivered_ms is not None and row.message_id in case.evidence.retried:
+            early = (row.due_ms - row.delivered_ms) / 1000
+            if early > EARLY_SECONDS:
+                yield Finding("early", row.message_id, f"delivered {early:.1f} s before it was due")
     waits = waits_beside_retries(case)
     late = [one for one in waits if one[1] > PROMPT_SECONDS]
     if len(late) > len(waits) * (1 - PROMPT_SHARE):

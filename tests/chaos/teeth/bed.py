@@ -23,6 +23,11 @@ from tests.chaos.transitions import watch_status
 from tests.heard import wait_until
 
 DRAIN_SECONDS = 12.0
+_REFUSE = (
+    "CREATE TRIGGER chaos_refuses BEFORE UPDATE ON messages FOR EACH ROW"
+    " IF NEW.status = 'delivered' AND OLD.status = 'queued'"
+    " THEN SIGNAL SQLSTATE '22001' SET MYSQL_ERRNO = 1406, MESSAGE_TEXT = 'not now'; END IF"
+)
 MOST_SECONDS = 120.0
 """Of load: a scene ends it earlier."""
 
@@ -70,6 +75,16 @@ class Bed:
             self.rig.kill("main_server")
             yield
             self.rig.start("main_server")
+
+    @contextmanager
+    def reluctance(self) -> Iterator[None]:
+        """As long as this lasts the ledger refuses each delivery, for now."""
+        with self.ledger() as connection:
+            connection.cursor().execute(_REFUSE)
+            try:
+                yield
+            finally:
+                connection.cursor().execute("DROP TRIGGER chaos_refuses")
 
     def wipe(self) -> None:
         """All of Redis's data is gone, and we say so."""

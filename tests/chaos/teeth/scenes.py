@@ -4,10 +4,12 @@ Each is green on the tree as it is. Where only Redis may have a message, the mai
 where only the ledger may, Redis is; what a wiped Redis may take along is said to the checker.
 """
 
+import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
+from urllib.parse import urlsplit
 
 from gatepost.queue.connection import REPLY_TIMEOUT
 from tests.acceptance.two_stores.rig import script
@@ -159,6 +161,40 @@ def worker_killed_with_a_batch(bed: Bed) -> None:
         bed.wait_heard(20)
 
 
+def settled_too_late(bed: Bed) -> None:
+    """A batch that is given back after its lease has ended, when all of it waits to be due."""
+    rig, wire = bed.rig, bed.rig.wires["worker-redis"]
+    bed.drain_seconds = LEASE_AND_MORE
+    rig.configure("worker", "worker", retry_interval=12)
+    rig.start("main_server", "proxy", "worker")
+    late: list[bytes] = []
+
+    def keep(request: bytes) -> Fault:
+        if late or script("give_back") not in request:
+            return Fault.NONE
+        late.append(request)
+        return Fault.LOSE_REQUEST
+
+    with bed.load(keyed=0, twins=0):
+        wire.rule = keep
+        with bed.without_main_server():
+            wait_until(lambda: late)
+            bed.wait_heard(20)
+    with bed.reluctance():
+        wait_until(lambda: rig.leased() == 0 and _delayed(bed) == rig.waiting(), LEASE_AND_MORE)
+    user = urlsplit(rig.redis_server.url())
+    with socket.create_connection(("127.0.0.1", rig.redis_server.port)) as connection:
+        connection.sendall(f"AUTH {user.username} {user.password}\r\n".encode())
+        assert connection.recv(100) == b"+OK\r\n"
+        connection.sendall(late[0])
+        assert connection.recv(1000), "what came too late is answered"
+
+
+def _delayed(bed: Bed) -> int:
+    delayed: Any = bed.rig.redis.zcard(bed.rig.key("delayed"))
+    return int(delayed)
+
+
 def redis_wiped_between_repeats(bed: Bed) -> None:
     """A repeat finds no claim in Redis: the ledger's table has to know."""
     bed.rig.start("main_server", "proxy", "worker")
@@ -306,6 +342,7 @@ SCENES: dict[str, Scene] = {
         refused_for_now,
         commit_replies_lost,
         worker_killed_with_a_batch,
+        settled_too_late,
         redis_wiped_between_repeats,
         claims_lost_while_main_server_away,
         exposed_then_wiped,

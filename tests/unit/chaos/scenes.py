@@ -72,6 +72,7 @@ class Scene:
             "generation": 0,
             "created_ms": _ms(1.0),
             "queued_ms": _ms(1.0),
+            "due_ms": _ms(1.0),
             "delivered_ms": None,
             "expires_ms": _ms(96 * 3600),
             "duplicate_of": None,

@@ -215,6 +215,16 @@ def test_who_waits_for_a_retry_holds_up_nobody(scene: Scene) -> None:
     assert scene.judge().green
 
 
+def test_who_is_delivered_before_its_retry_is_due_breaks_i4(scene: Scene) -> None:
+    scene.accepted("reluctant", 2)
+    scene.delivered("reluctant", 2, at=6.0)
+    scene.retried(2, at=0.9)
+    due = scene.rows[number(2)]["delivered_ms"]
+    for given, expected in ((due - 1, set()), (due + 4000, {"I4"})):
+        scene.rows[number(2)]["due_ms"] = given
+        assert broken(scene) == expected
+
+
 def test_who_is_held_up_by_anothers_retry_breaks_i4(scene: Scene) -> None:
     scene.accepted("reluctant", 2)
     scene.delivered("reluctant", 2, at=6.0)
