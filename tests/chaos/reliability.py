@@ -43,9 +43,9 @@ NOT_COVERED = (
 HEAD = """\
 # Reliability
 
-Written by `./dev chaos reliability --write` from what the last runs left below `var/chaos`. Real processes: two proxies,
-two main servers, two pools of workers, redis-server, mariadbd. A checker judges them that has nothing but the histories
-of the clients, the journal of what was broken, and the final dumps; it imports no code of ours.
+Written by `./dev chaos reliability --write` from the files that the last runs left. Real processes: two proxies, two main
+servers, two pools of workers, redis-server, mariadbd. A checker judges them that has nothing but the histories of the
+clients, the journal of what was broken, and the final dumps; it imports no code of ours.
 """  # noqa: E501
 FOOT = """\
 ## Try it
