@@ -25,6 +25,8 @@ HOW = {
     "I4": "While messages wait for their next attempt, 99 % of the others are delivered within 2 s"
     " (in a scene of its own, see Teeth).",
     "I5": "When all is quiet no row says `queued`, and nothing of a message is left in Redis.",
+    "I8": "Of a client whose certificate was revoked nothing is accepted that began more than a"
+    " second after the revoking call had answered.",
     "I11": "Each 429 and 503 carries Retry-After; nothing that was accepted while a store was full"
     " is gone.",
     "answers": "What is well-formed is accepted or declined for now, what isn't is refused; each"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tests.chaos.checker.arrows import wrong_arrows
 from tests.chaos.checker.case import Case, Finding, excuse
-from tests.chaos.checker.evidence import DECLINED, REFUSED, Post, Row
+from tests.chaos.checker.evidence import ACCEPTED, DECLINED, REFUSED, Post, Row
 from tests.chaos.checker.fates import Fate, Message
 from tests.chaos.checker.waits import (
     in_time_after_a_death,
@@ -17,6 +17,10 @@ from tests.chaos.checker.waits import (
     waits_beside_retries,
 )
 
+NS = 1_000_000_000
+REVOKE = "revoke"
+"""The fault that revokes a client's certificate; its target is the client."""
+_OUT = ("revoked-certificate", "unknown-certificate")
 _FULL = ("full", "maxmemory")
 
 
@@ -104,10 +108,25 @@ def full_is_said(case: Case) -> Iterator[Finding]:
             yield Finding("lost", post.message_id, "accepted while a store was full, then dropped")
 
 
+def revoked_is_out(case: Case) -> Iterator[Finding]:
+    """I8: a second after its revocation nothing more is accepted of a client."""
+    for post in _after_revocation(case):
+        if post.outcome == ACCEPTED:
+            yield Finding("unexpected", post.marker, f"accepted of {post.client}, which is revoked")
+
+
+def _after_revocation(case: Case) -> list[Post]:
+    """What began later than a second after the revoking call had answered."""
+    out = {one.target: one.end + NS for one in case.evidence.faults if one.name == REVOKE}
+    return [post for post in case.evidence.posts if post.asked > out.get(post.client, post.asked)]
+
+
 def answers_fit(case: Case) -> Iterator[Finding]:
     """What is good is accepted, or declined for now; what is wrong is refused; no row is stray."""
+    revoked = {one.target for one in case.evidence.faults if one.name == REVOKE}
     for post in case.evidence.posts:
-        if (why := _misfit(post)) is not None:
+        out = post.client in revoked and post.problem in _OUT
+        if not out and (why := _misfit(post)) is not None:
             yield Finding("unexpected", post.marker, why)
     for message in case.fates.expected("deliver"):
         for row in message.rows:
@@ -155,6 +174,11 @@ PROMISES = {
         "Every message ends",
         all_end,
         lambda case: f"{len(case.fates.rows):,} rows",
+    ),
+    "I8": Promise(
+        "Revoked means out",
+        revoked_is_out,
+        lambda case: f"{len(_after_revocation(case)):,} posts of revoked clients",
     ),
     "I11": Promise(
         "Full means back-pressure",

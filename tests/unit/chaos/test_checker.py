@@ -261,6 +261,17 @@ def test_what_left_but_its_name_in_redis_is_lost(scene: Scene) -> None:
     assert scene.judge().lost == [number(2)]
 
 
+def test_who_is_revoked_may_be_refused_and_must_not_be_accepted(scene: Scene) -> None:
+    scene.fault("revoke", "client-1", 5.0, 5.2)
+    scene.hears(scene.asks("second", at=5.1), at=5.3, status=403, type="revoked-certificate")
+    scene.accepted("third", 3, at=6.1)
+    scene.delivered("third", 3, at=6.3)
+    assert scene.judge().green
+    scene.accepted("fourth", 4, at=6.3)
+    scene.delivered("fourth", 4, at=6.4)
+    assert broken(scene) == {"I8"}
+
+
 @pytest.mark.parametrize("status", [429, 503])
 def test_who_is_turned_away_without_a_time_to_come_back_breaks_i11(
     scene: Scene, status: int
