@@ -106,9 +106,15 @@ def _promises(runs: list[Run]) -> list[str]:
     told = runs[-1].verdict["promises"] if runs else {}
     for name, how in HOW.items():
         one = told.get(name)
-        state = f"{'held' if one['holds'] else 'BROKEN'}, by {one['judged_by']}" if one else "–"
+        state = f"{_state(one)}, by {one['judged_by']}" if one else "–"
         parts.append(f"| {name} | {PROMISES[name].name} | {how} | {state} |")
     return [*parts, ""]
+
+
+def _state(one: dict[str, Any]) -> str:
+    if not one["holds"]:
+        return "BROKEN"
+    return "held" if one["seen"] else "not shown"
 
 
 def _broken(runs: list[Run]) -> list[str]:

@@ -14,8 +14,7 @@ def main() -> int:
     verdict = judge(folder)
     verdict.write(folder / "verdict.json")
     for name, promise in verdict.promises.items():
-        state = "holds" if promise.holds else "BROKEN"
-        print(f"{name:8} {state:7} {promise.name} ({promise.judged_by})")
+        print(f"{name:8} {promise.state:9} {promise.name} ({promise.judged_by})")
         for reason in promise.reasons:
             print(f"                 {reason}")
     print(verdict.line())

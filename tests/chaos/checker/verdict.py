@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.chaos.checker.case import Case, Finding, open_case
 from tests.chaos.checker.evidence import ACCEPTED, Evidence, read
-from tests.chaos.checker.promises import PROMISES, excused
+from tests.chaos.checker.promises import PROMISES, Promise, excused
 
 REASONS_SHOWN = 10
 
@@ -18,8 +18,15 @@ class Judged:
 
     name: str
     holds: bool
+    seen: int
     judged_by: str
     reasons: list[str] = field(default_factory=list)
+
+    @property
+    def state(self) -> str:
+        if not self.holds:
+            return "BROKEN"
+        return "holds" if self.seen else "not shown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +87,15 @@ def judge_evidence(evidence: Evidence) -> Verdict:
         exposed=sorted(excused(case)),
         late=_subjects(findings, "late", "held up", "early"),
         promises={
-            name: Judged(promise.name, not found[name], promise.judged_by(case), _told(found[name]))
+            name: _judged(promise, found[name], promise.seen(case))
             for name, promise in PROMISES.items()
         },
     )
+
+
+def _judged(promise: Promise, findings: list[Finding], seen: int) -> Judged:
+    judged_by = f"{seen:,} {promise.of_what}"
+    return Judged(promise.name, not findings, seen, judged_by, _told(findings))
 
 
 def _subjects(findings: list[Finding], *kinds: str) -> list[str]:

@@ -42,10 +42,10 @@ Seed {escape(facts.seed)}, commit {escape(facts.commit)}, {escape(facts.started)
 def _promises(verdict: Verdict) -> str:
     rows = []
     for name, one in verdict.promises.items():
-        state = ("green", "holds") if one.holds else ("red", "BROKEN")
+        colour = "red" if not one.holds else "green" if one.seen else "faint"
         reasons = "".join(f"<br>{escape(reason)}" for reason in one.reasons)
         rows.append(
-            f'<tr><td>{name}: {escape(one.name)}</td><td class="{state[0]}">{state[1]}</td>'
+            f'<tr><td>{name}: {escape(one.name)}</td><td class="{colour}">{one.state}</td>'
             f"<td>{escape(one.judged_by)}{reasons}</td></tr>"
         )
     return "\n".join(rows)

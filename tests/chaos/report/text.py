@@ -44,5 +44,5 @@ def counted(verdict: Verdict) -> str:
 
 def _promise(name: str, verdict: Verdict) -> str:
     one = verdict.promises[name]
-    head = f"{name:8}{'holds ' if one.holds else 'BROKEN'}  {one.name} ({one.judged_by})"
+    head = f"{name:8}{one.state:10} {one.name} ({one.judged_by})"
     return "\n".join([head, *(f"        {reason}" for reason in one.reasons)])

@@ -36,6 +36,8 @@ def test_it_says_the_line_that_matters_and_how_to_have_the_run_again(scene: Scen
     assert "Seed 7, commit abc" in told
     assert "2 faults: <kill> 1, flushall 1" in told
     assert "declined 1" in told
+    assert "holds      No acknowledged message is lost (5 ids" in told
+    assert "not shown  A retry never blocks (0 deliveries" in told
 
 
 def test_a_broken_promise_is_told_with_its_reasons_in_both_forms(scene: Scene) -> None:
