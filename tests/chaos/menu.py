@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from tests.chaos.faults.clocks import WrongClock
 from tests.chaos.faults.fault import Fault
-from tests.chaos.faults.keys import RotateKey
 from tests.chaos.faults.network import WAYS, Narrow, Partition
+from tests.chaos.faults.operator import HoldCertificate, RotateKey
 from tests.chaos.faults.processes import (
     Freeze,
     FreezeChild,
@@ -48,7 +48,7 @@ class Dish:
 
 def menu(site: Site) -> list[Dish]:
     """What this site can suffer. The rest needs root, or tools that it hasn't got."""
-    dishes = [*_processes(), *_wires(tuple(site.wires)), *_stores()]
+    dishes = [*_processes(), *_wires(tuple(site.wires)), *_stores(), *_operator()]
     if site.tools.faketime is not None:
         dishes += _clocks()
     if site.network.enclosed and site.tools.firewall is not None:
@@ -86,7 +86,14 @@ def _processes() -> list[Dish]:
         ),
         Dish(2, lambda dice: Terminate(some(dice), 1.0)),
         Dish(0.5, lambda _dice: Roll("all services", 25.0)),
-        Dish(1, lambda dice: RotateKey(dice.choice(("master", "sealing", "number-mac")), 6.0)),
+    ]
+
+
+def _operator() -> list[Dish]:
+    keys, some = _of(("master", "sealing", "number-mac")), _of(SERVICES)
+    return [
+        Dish(1, lambda dice: RotateKey(keys(dice), 6.0)),
+        Dish(1, lambda dice: HoldCertificate(some(dice), dice.uniform(4, 8))),
     ]
 
 
