@@ -3,15 +3,13 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.chaos.checker.evidence import ACCEPTED, DECLINED, UNKNOWN, Fault, read
-from tests.chaos.timing import WINDOW, rate, recovered_after, unavailable
-
-BASELINE_SECONDS = 5.0
+from tests.chaos.checker.evidence import ACCEPTED, Fault, read
+from tests.chaos.timing import WINDOW, recovered_after, unavailable
 
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """Of one fault: how long until as much was accepted and delivered as before it, and for how
+    """Of one fault: how long until all that was sent was accepted and delivered again, and for how
     long posts failed.
     """
 
@@ -30,8 +28,9 @@ class Sightings:
     def __init__(self, folder: Path) -> None:
         evidence = read(folder)
         valid = [p for p in evidence.posts if p.expect == "deliver" and p.kind != "poison"]
-        judged = [p for p in valid if p.outcome in (ACCEPTED, DECLINED, UNKNOWN)]
-        self.posts = sorted((p.asked_wall, p.outcome == ACCEPTED) for p in judged)
+        self.posts = sorted((p.asked_wall, p.outcome == ACCEPTED) for p in valid)
+        self.sent = [sent for sent, _ in self.posts]
+        self.sent_first = sorted(p.asked_wall for p in valid if p.kind != "repeat")
         self.accepted = sorted(
             p.answered_wall for p in valid if p.outcome == ACCEPTED and p.answered_wall
         )
@@ -44,10 +43,8 @@ class Sightings:
 
     def recovery(self, fault: Fault, until: float) -> Recovery:
         """From the end of a fault on, as far as `until`."""
-        begin, end = fault.begin_wall, fault.end_wall
-        accepting, delivering = (
-            recovered_after(times, end, rate(times, begin - BASELINE_SECONDS, begin), until)
-            for times in (self.accepted, self.delivered)
-        )
-        away = unavailable(self.posts, begin, until - WINDOW)
+        end = fault.end_wall
+        accepting = recovered_after(self.accepted, self.sent, end, until)
+        delivering = recovered_after(self.delivered, self.sent_first, end, until)
+        away = unavailable(self.posts, fault.begin_wall, until - WINDOW)
         return Recovery(fault.name, fault.target, accepting, delivering, away)

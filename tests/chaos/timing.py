@@ -8,22 +8,24 @@ STEP = 0.1
 NORMAL = 0.95
 
 
-def rate(times: Sequence[float], begin: float, end: float) -> float:
-    """How often a second, between two instants; `times` are in order."""
-    return (bisect_left(times, end) - bisect_left(times, begin)) / (end - begin)
+def recovered_after(
+    times: Sequence[float], sent: Sequence[float], moment: float, until: float
+) -> float:
+    """From a moment on: how long until as much happens as is sent, by 95 %; both are in order.
 
-
-def recovered_after(times: Sequence[float], moment: float, usual: float, until: float) -> float:
-    """From a moment on: how long until as much happens again as usual, by 95 %.
-
-    It is the first second of that rate that counts; where there is none, infinity.
+    It is the first second of that rate that counts; where there is none, infinity. What is sent is
+    the measure, not what happened before: senders that post at random times have lulls.
     """
     at = moment
     while at + WINDOW <= until:
-        if rate(times, at, at + WINDOW) >= NORMAL * usual:
+        if _count(times, at) >= NORMAL * _count(sent, at):
             return at - moment
         at += STEP
     return float("inf")
+
+
+def _count(times: Sequence[float], begin: float) -> int:
+    return bisect_left(times, begin + WINDOW) - bisect_left(times, begin)
 
 
 def unavailable(posts: Sequence[tuple[float, bool]], begin: float, end: float) -> float:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.chaos.timing import accepted_share, rate, recovered_after, unavailable
+from tests.chaos.timing import accepted_share, recovered_after, unavailable
 
 STEADY = [n / 10 for n in range(200)]
 """Ten a second, from 0 to 20."""
@@ -12,21 +12,21 @@ def without(begin: float, end: float) -> list[float]:
     return [at for at in STEADY if not begin <= at < end]
 
 
-def test_a_rate_counts_what_lies_between() -> None:
-    assert rate(STEADY, 2.0, 4.0) == pytest.approx(10)
-
-
 def test_what_never_stopped_has_recovered_at_once() -> None:
-    assert recovered_after(STEADY, 5.0, 10.0, 15.0) == 0.0
+    assert recovered_after(STEADY, STEADY, 5.0, 15.0) == 0.0
 
 
 def test_a_gap_after_the_fault_is_the_time_to_recover() -> None:
-    assert recovered_after(without(5.0, 7.5), 5.0, 10.0, 15.0) == pytest.approx(2.5, abs=0.11)
+    assert recovered_after(without(5.0, 7.5), STEADY, 5.0, 15.0) == pytest.approx(2.5, abs=0.11)
 
 
 def test_half_of_the_rate_is_no_recovery() -> None:
     halved = [at for n, at in enumerate(STEADY) if at < 5 or n % 2]
-    assert recovered_after(halved, 5.0, 10.0, 15.0) == float("inf")
+    assert recovered_after(halved, STEADY, 5.0, 15.0) == float("inf")
+
+
+def test_a_lull_of_the_senders_is_no_outage() -> None:
+    assert recovered_after(without(5.0, 7.5), without(5.0, 7.5), 5.0, 15.0) == 0.0
 
 
 def test_posting_is_unavailable_where_more_fail_than_succeed() -> None:
