@@ -29,10 +29,11 @@ END_SECONDS = 40.0
 """For a client to hear of what it has posted last."""
 
 
-def prepare(module: str, arguments: list[str]) -> None:
+def prepare(module: str, arguments: list[str], *, loopback: bool = False) -> None:
     """Goes on in an enclosure, where one can be had; ends in order when it is told to."""
     Tools().fetch()
-    enclose(module, arguments)
+    if not loopback:
+        enclose(module, arguments)
     if not enclosed():
         print(f"On {where()}.")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -60,8 +61,6 @@ def trial(name: str, seed: int, tree: Path = ROOT, **facts: Any) -> Iterator[Sit
         with step("until nothing waits"):
             wait_at_rest(site)
         _collect(site)
-    if site.disk is not None:
-        site.disk.image.unlink()
 
 
 class Clients:

@@ -18,7 +18,7 @@ AFTERMATH_SECONDS = 8.0
 
 def main(arguments: list[str]) -> int:
     options = parse(arguments)
-    prepare("tests.chaos.run", arguments)
+    prepare("tests.chaos.run", arguments, loopback=options.loopback)
     return 0 if run(options) else 1
 
 
@@ -43,6 +43,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--rate", type=float, default=160.0, help="requests a second (160)")
     parser.add_argument("--poison", type=float, default=0.2, help="poison messages a second (0.2)")
     parser.add_argument("--tree", type=Path, default=ROOT, help="whose code to run (this one's)")
+    parser.add_argument("--loopback", action="store_true", help="do without namespaces and disk")
     return parser.parse_args(arguments)
 
 

@@ -89,6 +89,7 @@ class Site:
         data = self.place.folder / "disk"
         if self.disk is not None:
             self.disk.make()
+            self._stack.callback(self.disk.image.unlink)
         nodes = {name: self.network.node(name) for name in STORES}
         logs = {name: self.place.log(name) for name in STORES}
         self.redis = ChaosRedis(
