@@ -1,4 +1,8 @@
-"""Which main server reconciles: the one whose connection holds the lock, as long as it lives."""
+"""Which main server reconciles: the one whose connection holds the lock, as long as it lives.
+
+All is asked in transactions of the usual kind: to set another isolation level, or to set it back as
+the connection is closed, raises errors of the driver that SQLAlchemy doesn't make its own.
+"""
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -17,19 +21,27 @@ class Leadership:
         if self._connection is not None and self._still_ours(self._connection):
             return True
         self._let_go()
-        connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        if repository.take_lead(connection):
+        connection = engine.connect()
+        try:
+            with connection.begin():
+                leads = repository.take_lead(connection)
+        except SQLAlchemyError:
+            connection.invalidate()  # the lock may be ours: it must not outlive our knowing
+            connection.close()
+            raise
+        if leads:
             self._connection = connection
-            return True
-        connection.close()
-        return False
+        else:
+            connection.close()
+        return leads
 
     def release(self, _engine: Engine) -> None:
         self._let_go()
 
     def _still_ours(self, connection: Connection) -> bool:
         try:
-            return repository.has_lead(connection)
+            with connection.begin():
+                return repository.has_lead(connection)
         except SQLAlchemyError:
             return False
 
