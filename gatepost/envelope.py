@@ -14,6 +14,9 @@ from msgspec import Meta
 from gatepost.clock import FIRST_MS, LAST_MS
 from gatepost.ids import id_ms
 
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError)
+"""What msgspec raises for what it can't read; of what isn't UTF-8, no error of its own."""
+
 # What the ledger's columns hold: an envelope that no row can be made of must not get so far as to
 # be tried there again and again, with all that is in its batch.
 Fingerprint = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
@@ -54,7 +57,7 @@ def encode(envelope: Envelope) -> bytes:
 
 
 def decode(data: bytes | bytearray) -> Envelope:
-    """Raises msgspec.MsgspecError for what isn't an envelope."""
+    """Raises one of UNREADABLE for what isn't an envelope."""
     return _decoder.decode(data)
 
 
@@ -70,6 +73,6 @@ def trace_of(data: bytes) -> dict[str, str]:
     """The ids by which an encoded envelope is found in logs and traces; nothing else is read."""
     try:
         trace = _trace_decoder.decode(data)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return {}
     return {"request_id": trace.request_id, "traceparent": trace.traceparent}

@@ -1,13 +1,14 @@
 """Message ids: UUIDv7 (RFC 9562), so that a range of ids is a range of time.
 
 Within a process ids only grow: 12 bits after the time count within a millisecond, and when they are
-used up the next millisecond is borrowed.
+used up the next millisecond is borrowed. Only a clock that was led astray and has come back takes
+them along: ids that stay in the future get another day's key and another day's partition.
 """
 
 import secrets
 from uuid import UUID
 
-from gatepost.clock import Clock
+from gatepost.clock import LEAP_MS, Clock
 
 _COUNTER_BITS = 12
 _COUNTER_START = 1 << (_COUNTER_BITS - 1)
@@ -25,7 +26,7 @@ class MessageIds:
 
     def new(self) -> UUID:
         now = self._clock.now_ms()
-        if now > self._ms:
+        if now > self._ms or self._ms - now > LEAP_MS:
             self._ms, self._counter = now, secrets.randbelow(_COUNTER_START)
         else:
             self._counter += 1

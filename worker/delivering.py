@@ -29,9 +29,9 @@ BATCH_SECONDS = 20
 
 WAIT_SECONDS = 1.0
 TURN_SECONDS_EACH, TURN_SECONDS = 0.005, 0.1
-"""How long a loop rests after a batch that was not full, for each of its messages, and at most: the
-more there is to do, the more share one call and one flush to disk. A single message comes through
-at once."""
+"""How long a loop lets a queue rest after a batch that was not full, for each of its messages, and
+at most: the more there is to do, the more share one call and one flush to disk. A single message
+comes through at once, and so does what waits in another queue."""
 
 
 class DeliveryMetrics:
@@ -69,17 +69,21 @@ class Deliverer:
 
     async def delivery_loop(self, stop: asyncio.Event, turns: Turns) -> None:
         """Takes batch after batch, from domain after domain; waits where nothing is ready."""
-        loop = asyncio.get_running_loop()
+        now = asyncio.get_running_loop().time
+        resting: dict[Queue, float] = {}
         while not stop.is_set():
+            resting = {queue: until for queue, until in resting.items() if until > now()}
             try:
-                batch = await turns.reserve(BATCH, LEASE_SECONDS)
+                batch = await turns.reserve(BATCH, LEASE_SECONDS, but=resting)
                 self._redis_breaker.succeeded()
                 if batch:
-                    began, size = loop.time(), len(batch[1])
-                    await self.deliver_batch(*batch)
-                    if size < BATCH:
-                        turn = min(TURN_SECONDS, size * TURN_SECONDS_EACH)
-                        await pause(stop, began + turn - loop.time())
+                    queue, deliveries = batch
+                    until = now() + min(TURN_SECONDS, len(deliveries) * TURN_SECONDS_EACH)
+                    await self.deliver_batch(queue, deliveries)
+                    if len(deliveries) < BATCH:
+                        resting[queue] = until
+                elif resting:
+                    await pause(stop, min(resting.values()) - now())
                 else:
                     await turns.wait(WAIT_SECONDS)
             except Outage as error:

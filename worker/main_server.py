@@ -24,6 +24,7 @@ from gatepost.contract import (
     decode_queue_names,
     encode_json,
 )
+from gatepost.envelope import UNREADABLE
 from gatepost.queue import Delivery
 
 T = TypeVar("T")
@@ -86,7 +87,7 @@ class MainServer:
             raise Outage(f"the main server answers with status {answer.status_code}")
         try:
             return decode(answer.content)
-        except msgspec.MsgspecError:
+        except UNREADABLE:
             raise Outage("the main server's answer can't be read") from None
 
 
@@ -97,7 +98,7 @@ def envelope_of(delivery: Delivery) -> msgspec.Raw:
     """
     try:
         return _as_it_is(delivery.payload)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return NO_ENVELOPE
 
 

@@ -1,7 +1,7 @@
 """The queues of one Redis by their names: each domain may have its own."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from gatepost.queue.messages import Delivery
 from gatepost.queue.queues import Queue
@@ -58,12 +58,14 @@ class Turns:
             self._told.set()
 
     async def reserve(
-        self, limit: int, lease_seconds: float
+        self, limit: int, lease_seconds: float, but: Container[Queue] = ()
     ) -> tuple[Queue, list[Delivery]] | None:
-        """Take a batch from the next queue that has something; None if none has."""
+        """Take a batch from the next queue that has something, but for some; None if none has."""
         for _ in range(len(self._queues)):
             queue = self._queues[self._next % len(self._queues)]
             self._next += 1
+            if queue in but:
+                continue
             if deliveries := await queue.reserve(limit, lease_seconds):
                 return queue, deliveries
         return None

@@ -15,7 +15,7 @@ from main_server.clients import repository
 from main_server.clients.repository import Client
 from main_server.database import transact
 
-RATE_PER_SECOND, BURST = 100, 100
+RATE_PER_SECOND, BURST = 100, 1_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ Nothing read here is believed for longer than half a minute.
 import secrets
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import date, datetime
 from uuid import UUID
 
@@ -54,13 +55,12 @@ class HeldKeys:
         self._keys = keys
 
     def covers(self, envelope: Envelope) -> bool:
-        """Whether this message may have a body: a day that was erased takes none any more."""
+        """Whether this message may have a body: not on a day that was erased, nor under a key that
+        can't be unwrapped."""
         return _pair_of(envelope) in self._keys
 
     def seal(self, envelope: Envelope, content: bytes) -> tuple[int, bytes]:
         """The id of the key, and the content as a row keeps it."""
-        if not self.covers(envelope):
-            raise KeysUnavailable("The day of a message was erased before it has ended.")
         key_id, key = self._keys[_pair_of(envelope)]
         message_id, client_id, domain = envelope.message_id, envelope.client_id, envelope.domain
         return key_id, seal_row(key, key_id, message_id, client_id, domain, content)
@@ -75,21 +75,25 @@ class DataKeys:
 
     def hold(self, connection: Connection) -> HeldKeys:
         """For the rows that are written in this transaction."""
-        keys = self._hold(connection, self._pairs)
-        missing = self._pairs - set(keys)
+        held = repository.hold_data_keys(connection, self._pairs) if self._pairs else {}
+        missing = self._pairs - set(held)
         if missing:
             # A read that had to wait while a key was replaced has passed by the new one.
-            keys |= self._hold(connection, missing)
-            missing -= set(keys)
+            held |= repository.hold_data_keys(connection, missing)
+            missing -= set(held)
         if missing and missing != erased_days(connection, missing):
             raise KeysUnavailable("A data key is being replaced just now.")
-        return HeldKeys(keys)
+        return HeldKeys(self._opened(connection, held))
 
-    def _hold(self, connection: Connection, pairs: set[Pair]) -> dict[Pair, tuple[int, bytes]]:
-        ids = repository.hold_data_keys(connection, pairs) if pairs else {}
-        return {
-            pair: (key_id, self._keyring.open(connection, key_id)) for pair, key_id in ids.items()
-        }
+    def _opened(
+        self, connection: Connection, held: dict[Pair, int]
+    ) -> dict[Pair, tuple[int, bytes]]:
+        """Without those that can't be unwrapped: the other days of a batch don't wait for them."""
+        keys = {}
+        for pair, key_id in held.items():
+            with suppress(KeysUnavailable):
+                keys[pair] = key_id, self._keyring.open(connection, key_id)
+        return keys
 
 
 class DataKeyring:

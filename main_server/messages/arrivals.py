@@ -14,22 +14,28 @@ import msgspec
 
 from gatepost.clock import ledger_time
 from gatepost.content import decode_content
-from gatepost.envelope import Envelope, decode
-from gatepost.errors import CannotOpen
+from gatepost.envelope import UNREADABLE, Envelope, decode
+from gatepost.errors import CannotOpen, KeysUnavailable
 from gatepost.ids import id_ms
 from main_server.keys.data_keys import HeldKeys
 from main_server.keys.lifetimes import MAX_LIFETIME
 from main_server.keys.service import Keyring
 
 DEFAULT_PRIORITY = 5
+KEY_UNAVAILABLE = "key_unavailable"
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """An envelope and what was in it; without content it could not be opened."""
+    """An envelope and what was in it; without content it could not be opened.
+
+    Not now, where it is `locked`: a key that is needed can't be used until it is restored. The
+    others of its batch don't wait with it.
+    """
 
     envelope: Envelope
     content: bytes | None
+    locked: bool = False
 
     def expired(self, now: int) -> bool:
         return ends_at(self.envelope) <= now
@@ -45,14 +51,23 @@ def arrive(keyring: Keyring, data: msgspec.Raw) -> Arrival | None:
     """None where what came is no envelope at all."""
     try:
         envelope = decode(bytes(data))
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return None
     try:
         content = keyring.open_envelope(envelope)
         decode_content(content)
-    except (CannotOpen, msgspec.MsgspecError):
+    except KeysUnavailable:
+        return Arrival(envelope, None, locked=True)
+    except (CannotOpen, *UNREADABLE):
         return Arrival(envelope, None)
     return Arrival(envelope, content)
+
+
+def storable(arrival: Arrival, data_keys: HeldKeys) -> Arrival:
+    """The same, locked if the key is not to be had under which its row would be sealed."""
+    if arrival.content is None or data_keys.covers(arrival.envelope):
+        return arrival
+    return Arrival(arrival.envelope, None, locked=True)
 
 
 def readable(arrivals: Iterable[Arrival]) -> list[Envelope]:
@@ -90,7 +105,7 @@ def failed_row(
     keyring: Keyring, data_keys: HeldKeys, arrival: Arrival, reason: str, attempt: int
 ) -> dict[str, Any]:
     """The row of a message that failed; with its body where it may yet be redriven."""
-    lasting = reason in ("expired", "unreadable") or not data_keys.covers(arrival.envelope)
+    lasting = reason in ("expired", "unreadable") or storable(arrival, data_keys).content is None
     row = _row(arrival.envelope) if lasting else queued_row(keyring, data_keys, arrival)
     return row | {"status": "failed", "reason": reason, "attempt_count": attempt}
 

@@ -20,6 +20,7 @@ from main_server.keys.data_keys import DataKeys, HeldKeys
 from main_server.keys.service import Keyring
 from main_server.messages import repository
 from main_server.messages.arrivals import (
+    KEY_UNAVAILABLE,
     Arrival,
     arrive,
     delivered_row,
@@ -27,6 +28,7 @@ from main_server.messages.arrivals import (
     failed_row,
     key_rows,
     readable,
+    storable,
 )
 from main_server.messages.bisect import bisect
 from main_server.messages.repository import DELIVERABLE, Claim, Standing
@@ -66,23 +68,39 @@ def decide(
 ) -> DeliverResult:
     """What becomes of one offer. Pure: the effects follow from the result."""
 
-    def result(kind: Result, reason: str | None = None) -> DeliverResult:
-        return DeliverResult(message_id=offer.message_id, result=kind, reason=reason)
-
     if standing is not None:
-        if standing.status in _ENDED:
-            return result(_ENDED[standing.status])
-        if standing.reason == "unreadable":  # nobody has what would be delivered
-            return result(Result.REFUSED, "unreadable")
-        expired = to_ms(standing.expires_at) <= now
-        return result(Result.EXPIRED if expired else Result.DELIVERED)
-    if not offer.envelope:
-        return result(Result.SEND_ENVELOPE)
-    if arrival is None or arrival.content is None:
-        return result(Result.REFUSED, "unreadable")
+        kind, reason = _of_row(standing, now)
+    elif not offer.envelope:
+        kind, reason = Result.SEND_ENVELOPE, None
+    else:
+        kind, reason = _of_arrival(offer, arrival, original, now)
+    return DeliverResult(
+        message_id=offer.message_id,
+        result=kind,
+        reason=reason,
+        retryable=reason == KEY_UNAVAILABLE,
+    )
+
+
+def _of_row(standing: Standing, now: int) -> tuple[Result, str | None]:
+    if standing.status in _ENDED:
+        return _ENDED[standing.status], None
+    if standing.reason == "unreadable":  # nobody has what would be delivered
+        return Result.REFUSED, "unreadable"
+    expired = to_ms(standing.expires_at) <= now
+    return (Result.EXPIRED if expired else Result.DELIVERED), None
+
+
+def _of_arrival(
+    offer: DeliveryOffer, arrival: Arrival | None, original: Claim | None, now: int
+) -> tuple[Result, str | None]:
+    if arrival is None or (arrival.content is None and not arrival.locked):
+        return Result.REFUSED, "unreadable"
     if original is not None and original.message_id != offer.message_id.bytes:
-        return result(Result.DUPLICATE)
-    return result(Result.EXPIRED if arrival.expired(now) else Result.DELIVERED)
+        return Result.DUPLICATE, None
+    if arrival.expired(now):
+        return Result.EXPIRED, None
+    return (Result.REFUSED, KEY_UNAVAILABLE) if arrival.locked else (Result.DELIVERED, None)
 
 
 def _arrivals(keyring: Keyring, offers: Sequence[DeliveryOffer]) -> dict[UUID, Arrival]:
@@ -107,7 +125,7 @@ def _deliver(
     ids = sorted({offer.message_id.bytes for offer in offers})
     standings = repository.lock_standings(connection, ids)
     new = {
-        offer.message_id: arrivals[offer.message_id]
+        offer.message_id: storable(arrivals[offer.message_id], held)
         for offer in sorted(offers, key=lambda one: one.message_id)
         if offer.message_id.bytes not in standings and offer.message_id in arrivals
     }
@@ -116,7 +134,7 @@ def _deliver(
         decide(
             offer,
             standings.get(offer.message_id.bytes),
-            arrivals.get(offer.message_id),
+            new.get(offer.message_id),
             originals.get(offer.message_id),
             now,
         )
@@ -127,6 +145,7 @@ def _deliver(
     rows = [
         _new_row(keyring, held, arrival, outcomes[message_id], originals, attempts, now)
         for message_id, arrival in new.items()
+        if not outcomes[message_id].retryable
     ]
     if rows:
         repository.insert_ended(connection, rows)

@@ -18,6 +18,7 @@ from gatepost.contract import (
     decode_settle_request,
     encode_json,
 )
+from gatepost.envelope import UNREADABLE
 from gatepost.errors import FieldError, Invalid, Malformed, NotFound
 from gatepost.identity import Role
 from gatepost.service.api import HotPost, allow
@@ -55,8 +56,10 @@ def create_posts(context: Context) -> list[HotPost]:
     async def settle_messages(scope: Scope, receive: Receive) -> bytes:
         items = (await _read(receive, decode_settle_request)).settlements
         _bound(items)
-        await context.ledger.run(settle, context.keyring, items)
+        unstorable = await context.ledger.run(settle, context.keyring, items)
         context_of(scope).fields["settlements"] = len(items)
+        if unstorable:
+            context_of(scope).fields["unstorable"] = unstorable
         return b"{}"
 
     return [
@@ -92,7 +95,7 @@ async def _read(receive: Receive, decode: Callable[[bytes], T]) -> T:
         return decode(body)
     except msgspec.ValidationError as error:
         raise Invalid(str(error)) from None
-    except msgspec.DecodeError:
+    except UNREADABLE:
         raise Malformed() from None
 
 

@@ -17,6 +17,7 @@ from main_server.keys.data_keys import DataKeys
 from main_server.keys.service import Keyring
 from main_server.messages import repository
 from main_server.messages.arrivals import (
+    KEY_UNAVAILABLE,
     Arrival,
     arrive,
     duplicate_row,
@@ -25,6 +26,7 @@ from main_server.messages.arrivals import (
     key_rows,
     queued_row,
     readable,
+    storable,
 )
 from main_server.messages.bisect import bisect
 from main_server.messages.repository import Claim
@@ -32,6 +34,8 @@ from main_server.messages.repository import Claim
 Claims = dict[tuple[str, bytes], Claim]
 
 UNSTORABLE = "unstorable"
+FOR_NOW = {UNSTORABLE, KEY_UNAVAILABLE}
+"""Reasons after which the ledger has nothing of a message yet, and may have it another time."""
 
 
 def register(
@@ -77,10 +81,11 @@ def _register(
     *,
     accepted: bool,
 ) -> list[tuple[UUID, RegisterResult]]:
+    held = data_keys.hold(connection)  # before any row, as everybody does
+    arrivals = [storable(arrival, held) for arrival in arrivals]
     keys = key_rows(a.envelope for a in arrivals if a.content and not a.expired(now))
     claims = repository.claim_keys(connection, keys) if keys else {}
     results = [(a.envelope.message_id, decide(a, claims, now)) for a in arrivals]
-    held = data_keys.hold(connection)
     queued, ended = [], []
     for arrival, (_, result) in zip(arrivals, results, strict=True):
         envelope = arrival.envelope
@@ -89,7 +94,9 @@ def _register(
                 queued.append(queued_row(keyring, held, arrival))
             case Registered.DUPLICATE | Registered.CONFLICT if accepted and result.original:
                 ended.append(duplicate_row(envelope, result.original.bytes))
-            case Registered.EXPIRED | Registered.REFUSED if accepted:
+            case Registered.EXPIRED | Registered.REFUSED if (
+                accepted and result.reason not in FOR_NOW
+            ):
                 reason = result.reason or "expired"
                 ended.append(failed_row(keyring, held, arrival, reason, 0))
     if queued:
@@ -102,10 +109,12 @@ def _register(
 def decide(arrival: Arrival, claims: Claims, now: int) -> RegisterResult:
     """What becomes of one registration. Pure: the effects follow from the result."""
     envelope = arrival.envelope
-    if arrival.content is None:
+    if arrival.content is None and not arrival.locked:
         return RegisterResult(result=Registered.REFUSED, reason="unreadable")
     if arrival.expired(now):
         return RegisterResult(result=Registered.EXPIRED, reason="expired")
+    if arrival.locked:
+        return RegisterResult(result=Registered.REFUSED, reason=KEY_UNAVAILABLE)
     claim = claims.get((envelope.client_id, envelope.key_mac)) if envelope.key_mac else None
     if claim is None or claim.message_id == envelope.message_id.bytes:
         return RegisterResult(result=Registered.REGISTERED)

@@ -16,21 +16,23 @@ from main_server.messages.arrivals import Arrival, arrive, failed_row, readable
 from main_server.messages.bisect import bisect
 
 
-def settle(engine: Engine, keyring: Keyring, items: Sequence[SettleItem]) -> None:
-    """All of it is committed when this returns."""
+def settle(engine: Engine, keyring: Keyring, items: Sequence[SettleItem]) -> list[UUID]:
+    """All of it is committed when this returns, but for those of which nothing can be stored.
+
+    These leave nothing but their id in our caller's log: their batch must be able to end (I5).
+    """
     if not items:
-        return
+        return []
     ordered = sorted(items, key=lambda item: item.message_id)
     arrived = {i.message_id: arrive(keyring, i.envelope) for i in ordered if i.envelope}
     arrivals = {message_id: a for message_id, a in arrived.items() if a is not None}
     data_keys = keyring.data_keys(engine, readable(arrivals.values()))
 
-    def work(part: Sequence[SettleItem]) -> list[None]:
+    def work(part: Sequence[SettleItem]) -> list[UUID]:
         transact(engine, lambda c: _settle(c, keyring, data_keys, arrivals, part))
         return []
 
-    # What can't be stored leaves nothing; its batch must be able to end all the same (I5).
-    bisect(work, ordered, lambda _item: None)
+    return bisect(work, ordered, lambda item: item.message_id)
 
 
 def _settle(
@@ -47,7 +49,8 @@ def _settle(
             _advance(connection, item)
         elif item.outcome is Settlement.FAILED and item.message_id in arrivals:
             arrival = arrivals[item.message_id]
-            reason = item.reason if arrival.content is not None else "unreadable"
+            opened = arrival.content is not None or arrival.locked
+            reason = item.reason if opened else "unreadable"
             row = failed_row(keyring, held, arrival, reason, item.attempt)
             repository.insert_ended(connection, [row])
     repository.add_attempts(connection, [_attempt(item) for item in items])

@@ -13,10 +13,11 @@ _LOCK = "gatepost.reconciler"
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A row that says `queued`, and where its message should be waiting."""
+    """A row that says `queued`, where its message should be waiting, and since when."""
 
     message_id: bytes
     queue: str
+    due_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +40,15 @@ class Row:
     generation: int
 
 
-def list_overdue(
-    connection: Connection, after: bytes, due_before: datetime, limit: int
-) -> list[Waiting]:
-    """Rows that have been due for a while and still wait, after a place in the order of ids."""
+def list_waiting(connection: Connection, after: bytes, limit: int) -> list[Waiting]:
+    """Rows that wait, after a place in the order of ids.
+
+    When they are due is for our caller to see: to search for those that are would mean to look at
+    all that aren't, however many.
+    """
     query = (
-        select(messages.c.message_id, messages.c.queue)
-        .where(
-            messages.c.status == "queued",
-            messages.c.message_id > after,
-            messages.c.due_at < due_before,
-        )
+        select(messages.c.message_id, messages.c.queue, messages.c.due_at)
+        .where(messages.c.status == "queued", messages.c.message_id > after)
         .order_by(messages.c.message_id)
         .limit(limit)
     )

@@ -13,7 +13,7 @@ from gatepost.contract import RegisterResult
 from gatepost.queue import Exposed, Queue
 from main_server.database import Ledger
 from main_server.keys.service import Keyring
-from main_server.messages.register import UNSTORABLE, register
+from main_server.messages.register import FOR_NOW, register
 
 BATCH = 500
 
@@ -32,7 +32,7 @@ class ToLedger:
             known = [
                 one.id
                 for one, result in zip(exposed, results, strict=True)
-                if result.reason != UNSTORABLE
+                if result.reason not in FOR_NOW
             ]
             await queue.registered(known)
             registered += len(known)

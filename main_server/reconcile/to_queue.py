@@ -22,7 +22,8 @@ from main_server.reconcile import repository
 from main_server.reconcile.repository import Row, Waiting
 
 OVERDUE_MS = 5_000
-BATCH = 500
+BATCH = 2_000
+"""Rows that are looked at in one step, whether they are overdue or not."""
 
 FIRST = bytes(16)
 
@@ -43,9 +44,11 @@ class ToQueue:
 
     async def step(self) -> tuple[int, bool]:
         """One batch: how many were enqueued again, and whether the cursor has come to the end."""
-        overdue = await self._ledger.run(_list_overdue, self._after, self._clock.now_ms())
-        at_end = len(overdue) < BATCH
-        self._after = FIRST if at_end else overdue[-1].message_id
+        waiting = await self._ledger.run(_list_waiting, self._after)
+        at_end = len(waiting) < BATCH
+        self._after = FIRST if at_end else waiting[-1].message_id
+        due_before = from_ms(self._clock.now_ms() - OVERDUE_MS)
+        overdue = [one for one in waiting if one.due_at < due_before]
         enqueued = 0
         for name, ids in _by_queue(overdue).items():
             queue = self._queues.named(name)
@@ -101,9 +104,8 @@ class ToQueue:
         )
 
 
-def _list_overdue(engine: Engine, after: bytes, now: int) -> list[Waiting]:
-    before = from_ms(now - OVERDUE_MS)
-    return transact(engine, lambda c: repository.list_overdue(c, after, before, BATCH))
+def _list_waiting(engine: Engine, after: bytes) -> list[Waiting]:
+    return transact(engine, lambda c: repository.list_waiting(c, after, BATCH))
 
 
 def _by_queue(overdue: Sequence[Waiting]) -> dict[str, list[bytes]]:

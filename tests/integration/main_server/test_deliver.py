@@ -179,6 +179,7 @@ MALFORMED: list[bytes] = [
     b"{}",
     b'"text"',
     b'{"message_id":"x"}',
+    b'{"request_id":"\xff"}',
     b'{"deeply":' + b"[" * 500 + b"]" * 500 + b"}",
 ]
 UNSTORABLE = [

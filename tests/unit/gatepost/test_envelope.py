@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatepost.envelope import decode, encode, trace_of
+from gatepost.envelope import UNREADABLE, decode, encode, trace_of
 from tests import factories
 
 RING = factories.keyring()
@@ -79,3 +79,10 @@ def test_of_a_trace_nothing_but_the_ids_is_read() -> None:
 @given(st.binary(max_size=100))
 def test_a_trace_of_anything_is_never_an_error(noise: bytes) -> None:
     assert set(trace_of(noise)) <= {"request_id", "traceparent"}
+
+
+def test_what_is_not_utf8_is_unreadable_and_no_error_of_another_kind() -> None:
+    broken = encode(factories.envelope(RING)).replace(b"request-1", b"request-\xff")
+    with pytest.raises(UNREADABLE):
+        decode(broken)
+    assert trace_of(broken) == {}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatepost.clock import Clock
+from gatepost.clock import LEAP_MS, TIMES_TO_BELIEVE, Clock
 from gatepost.ids import MessageIds, first_id_at, id_ms
 
 
@@ -48,12 +48,22 @@ def test_a_borrowed_millisecond_is_not_used_again_when_the_clock_reaches_it() ->
     assert last < source.new()
 
 
-@given(st.lists(st.integers(min_value=0, max_value=2**48 - 2), min_size=1, max_size=50))
+@given(st.lists(st.integers(min_value=0, max_value=LEAP_MS), min_size=1, max_size=50))
 def test_ids_grow_whatever_the_clock_says(times: list[int]) -> None:
     source = MessageIds(SetClock(*times))
     made = [source.new() for _ in times]
     assert all(one < two for one, two in pairwise(made))
     assert all(one.version == 7 for one in made)
+
+
+def test_ids_come_back_with_a_clock_that_was_led_astray() -> None:
+    clock = Clock()
+    source, hours, now = MessageIds(clock), 72 * 3_600_000, clock.now_ms()
+    for ahead in (hours, 0):
+        for _ in range(TIMES_TO_BELIEVE):
+            clock.correct(now + ahead, 0)
+        off = id_ms(source.new()) - now - ahead
+        assert 0 <= off < LEAP_MS
 
 
 @given(st.integers(min_value=0, max_value=2**48 - 2))

@@ -112,7 +112,7 @@ async def test_what_was_lost_without_a_wipe_is_found_at_a_bounded_rate(
         started = asyncio.get_running_loop().time()
         await known(odds, rows)
         assert asyncio.get_running_loop().time() - started > 2 * TICK_SECONDS
-        assert main.enqueued == 50
+        await until(lambda: main.enqueued == 50)
         assert max(one["count"] for one in main.log.of("reconciler.enqueued")) <= 20
 
 

@@ -44,7 +44,9 @@ async def test_the_sender_was_told_so_each_leaves_a_row(odds: Odds) -> None:
         keyring(), client_id=odds.room.client_id, domain=odds.room.domain
     )
     await odds.enqueued(good, twin, sealed_to_nobody, exposed=True)
-    await odds.queue.enqueue([_entry(late), Entry(id=ids.new().bytes, payload=b"?", exposed=True)])
+    no_utf8 = b'{"request_id":"\xff"}'
+    nothing = [Entry(id=ids.new().bytes, payload=one, exposed=True) for one in (b"?", no_utf8)]
+    await odds.queue.enqueue([_entry(late), *nothing])
 
     await odds.to_ledger().drain(odds.queue)
 

@@ -52,6 +52,16 @@ async def test_what_the_queue_has_lost_comes_back_as_its_row_says(odds: Odds) ->
     assert BODY.encode() not in payload
 
 
+async def test_a_step_looks_at_so_many_rows_whether_they_are_overdue_or_not(
+    odds: Odds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("main_server.reconcile.to_queue.BATCH", 10)
+    for waiting in odds.registered(35):
+        odds.room.force(waiting.message_id, due_at=from_ms(waiting.queued_at + 3_600_000))
+    to_queue = odds.to_queue()
+    assert [await to_queue.step() for _ in range(4)] == [(0, False)] * 3 + [(0, True)]
+
+
 async def test_what_is_due_later_waits_until_then(odds: Odds) -> None:
     """By the queue's clock: the reconciler's may be another."""
     (lost,) = odds.registered(1)
