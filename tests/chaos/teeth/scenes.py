@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -131,13 +132,23 @@ def refused_for_now(bed: Bed) -> None:
 
 
 def commit_replies_lost(bed: Bed) -> None:
-    """The ledger commits, the main server doesn't hear of it and does all of it again."""
+    """The ledger commits a delivery, the main server doesn't hear of it and does it again."""
     bed.rig.start("main_server", "proxy", "worker")
     wire = bed.rig.wires["main-ledger"]
+    deliveries, armed = count(), False
+
+    def every_other_delivery(request: bytes) -> Fault:
+        nonlocal armed
+        if b"UPDATE messages SET attempt_count" in request:
+            armed = next(deliveries) % 2 == 0
+        elif armed and b"COMMIT" in request:
+            armed = False
+            return Fault.LOSE_REPLY
+        return Fault.NONE
+
     with bed.load(), bed.fault("lost replies", "main>ledger"):
-        for _ in range(8):
-            wire.lose(Fault.LOSE_REPLY, of=b"COMMIT")
-            bed.wait_heard(20)
+        wire.rule = every_other_delivery
+        wait_until(lambda: wire.lost >= 8, 20)
         wire.heal()
 
 
