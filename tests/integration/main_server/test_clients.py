@@ -8,9 +8,16 @@ from sqlalchemy import Engine
 
 from gatepost.errors import NameTaken
 from gatepost.identity import Identity, Role
+from main_server.ca.repository import add_domain
 from main_server.clients.service import Change, change, ensure
+from main_server.database import transact
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC).replace(tzinfo=None)
+
+
+@pytest.fixture(autouse=True)
+def domain(engine: Engine) -> None:
+    transact(engine, lambda c: add_domain(c, "example.com", None, NOW))
 
 
 def test_a_new_client_may_send_100_a_second_and_save_up_1000(engine: Engine) -> None:
