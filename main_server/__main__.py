@@ -3,7 +3,7 @@
 from functools import partial
 
 from gatepost.service.entry import run
-from main_server.ca.pki import read_published
+from main_server.ca.authority import load_authority
 from main_server.keys.key_file import read_master_keys
 from main_server.process import main
 from main_server.settings import MainServerSettings
@@ -17,7 +17,7 @@ run(
     files=lambda settings: [
         settings.tls.check,
         partial(read_master_keys, settings.keys.master_key_file),
-        partial(read_published, settings.ca.folder),
+        partial(load_authority, settings.ca.folder),
     ],
     child=main,
 )

@@ -12,6 +12,7 @@ from gatepost.revoked import Revoked
 from gatepost.service.http import CERTIFICATE
 from gatepost.service.requests import context_of
 from main_server.ca.callers import Callers
+from main_server.ca.online import OnlineCa
 from main_server.ca.revoked.source import LedgerSource
 from main_server.database import Ledger
 from main_server.keys.service import Keyring
@@ -23,6 +24,7 @@ class Context:
     keyring: Keyring
     clock: Clock
     callers: Callers
+    ca: OnlineCa
     revoked: Revoked
     revocations: LedgerSource
 

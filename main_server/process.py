@@ -15,8 +15,10 @@ from gatepost.service.requests import RequestMetrics, Requests
 from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
 from gatepost.tls import server_context
+from main_server.admin.certificates import create_router as create_certificates_router
+from main_server.admin.holders import create_router as create_holders_router
 from main_server.ca.callers import Callers, callers_loop, read_callers
-from main_server.ca.pki import create_pki_app
+from main_server.ca.online import OnlineCa
 from main_server.ca.watch import Watch
 from main_server.checks import Checks, Safety
 from main_server.context import Context, identify
@@ -60,30 +62,34 @@ async def main(settings: MainServerSettings, child: Child) -> None:
             await checks.wait(child.stop)
         if keyring is None or child.stop.is_set():
             return
-        context = Context(ledger, keyring, clock, callers, watched.revoked, watched.source)
+        ca = OnlineCa(child.log, settings.ca, ledger, clock, redis)
+        context = Context(ledger, keyring, clock, callers, ca, watched.revoked, watched.source)
         queues = Queues(redis, settings.redis.queue_name)
-        reconciler = Reconciler(child.log, ledger, keyring, queues, clock)
         metrics = RequestMetrics("main_server")
         app = Requests(create_app(context), child.log, metrics)
-        pki = Requests(create_pki_app(settings.ca.folder), child.log, metrics)
         tls = server_context(
             settings.tls.files(), lambda reason: child.log.warning("tls.refused", reason=reason)
         )
         watched.start(loops, child.stop, redis)
         loops.start(callers_loop(child.stop, child.log, ledger, clock, callers))
-        loops.start(reconciler.loop(child.stop))
+        loops.start(Reconciler(child.log, ledger, keyring, queues, clock).loop(child.stop))
         loops.start(redis_loop(child.stop, child.log, redis, watch, redis_clock))
         loops.start(housekeeping_loop(child.stop, child.log, ledger, clock))
         loops.start(checks.loop(child.stop))
+        ca.start(loops, child.stop)
         loops.start(keys_loop(child.stop, child.log, ledger, keyring, redis_clock, settings.keys))
         loops.start(serve(app, child.listeners[0], tls, child.stop, watched.live))
-        loops.start(serve(pki, child.listeners[1], None, child.stop))
+        loops.start(
+            serve(Requests(PkiApp(ca), child.log, metrics), child.listeners[1], None, child.stop)
+        )
 
 
 def create_app(context: Context) -> HotPosts:
     api = create_api("Gatepost main server")
     api.include_router(create_edge_router(context))
     api.include_router(create_messages_router(context))
+    api.include_router(create_certificates_router(context))
+    api.include_router(create_holders_router(context))
     return HotPosts(api, identify(context), create_posts(context))
 
 

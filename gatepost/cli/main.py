@@ -15,6 +15,7 @@ from typer.main import get_command
 from gatepost import __version__
 from gatepost.cli.cert import cert
 from gatepost.cli.commands import Commands
+from gatepost.cli.enrol import enrol
 from gatepost.cli.failure import EXIT_OF_KIND, Failure, exits_text
 from gatepost.cli.message import message
 from gatepost.cli.whoami import whoami
@@ -42,6 +43,7 @@ app = typer.Typer(
 )
 app.add_typer(cert, name="cert")
 app.add_typer(message, name="message")
+app.command()(enrol)
 app.command()(whoami)
 
 

@@ -48,6 +48,10 @@ class Crl:
     this_update: datetime
     next_update: datetime
 
+    def is_old(self, now: datetime) -> bool:
+        """Time for the next one; never of an intermediate's last."""
+        return now >= self.this_update + BACKDATE + REBUILT_EVERY
+
 
 def build_crl(
     authority: Authority,

@@ -1,34 +1,117 @@
-"""The PKI port: plain HTTP, signed objects only. Behind mutual TLS they would be circular."""
+"""The PKI port: plain HTTP, signed objects only. Behind mutual TLS they would be circular.
 
-from pathlib import Path
-from typing import Any
+GET  /ca.pem                   what to trust now: root and intermediates
+GET  /ca/root.pem, /ca/intermediate.pem, /ca/<kid>.cer
+GET  /crl, /crl.pem, /crl/<kid>.crl
+POST /ocsp, GET /ocsp/<base64>
+"""
 
-from gatepost.errors import ConfigurationError, MethodNotAllowed, NotFound
-from gatepost.service.asgi import Receive, Scope, Send, respond
+import base64
+import binascii
+import json
+
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from gatepost.errors import Malformed, MethodNotAllowed, NotFound
+from gatepost.service.asgi import Receive, Scope, Send, read_body, respond
 from gatepost.service.requests import context_of
+from main_server.ca import ocsp
+from main_server.ca.crl_file import to_pem
+from main_server.ca.enrolment import Enrolment, enrol
+from main_server.ca.founding import read_pins
+from main_server.ca.online import OnlineCa
+from main_server.ca.revoked.repository import read_crl, read_revocations
+from main_server.database import transact
 
-_PEM = b"application/x-pem-file"
-_PUBLISHED = ("root", "intermediate")
+_PEM, _CER = b"application/x-pem-file", b"application/pkix-cert"
+_CRL, _OCSP = b"application/pkix-crl", b"application/ocsp-response"
+_READ = ("GET", "HEAD")
+ENROLMENT_BYTES = 32 * 1024
 
 
-def read_published(folder: Path) -> dict[str, bytes]:
-    """What is served, by its path."""
-    try:
-        return {f"/ca/{name}.pem": (folder / f"{name}.pem").read_bytes() for name in _PUBLISHED}
-    except OSError as error:
-        raise ConfigurationError(f"{error.filename} can't be read: {error.strerror}") from None
+class PkiApp:
+    def __init__(self, ca: OnlineCa) -> None:
+        self._ca = ca
 
-
-def create_pki_app(folder: Path) -> Any:
-    published = read_published(folder)
-
-    async def app(scope: Scope, _receive: Receive, send: Send) -> None:
-        certificate = published.get(scope["path"])
-        if certificate is None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path: str = scope["path"]
+        area = path.split("/")[1]
+        if area == "ocsp":
+            await self._ocsp(scope, receive, send, path.removeprefix("/ocsp").removeprefix("/"))
+            return
+        if path == "/enrol":
+            await self._enrol(scope, receive, send)
+            return
+        found = await self._find(path)
+        if found is None:
             raise NotFound()
-        context_of(scope).route = scope["path"]
-        if scope["method"] not in ("GET", "HEAD"):
-            raise MethodNotAllowed("GET, HEAD")
-        await respond(send, 200, certificate, content_type=_PEM)
+        _known_as(scope, path if area != "crl" else "/crl", *_READ)
+        await respond(send, 200, found[0], content_type=found[1])
 
-    return app
+    async def _find(self, path: str) -> tuple[bytes, bytes] | None:
+        """What is there, and of which type."""
+        if path == "/ca.pem":
+            return read_pins(self._ca.settings.folder), _PEM
+        if path in ("/ca/root.pem", "/ca/intermediate.pem"):
+            return (self._ca.settings.folder / path.split("/")[-1]).read_bytes(), _PEM
+        if path.startswith("/ca/") and path.endswith(".cer"):
+            authority = self._ca.authorities.find(path[len("/ca/") : -len(".cer")])
+            return (authority.certificate.public_bytes(Encoding.DER), _CER) if authority else None
+        return await self._find_list(path)
+
+    async def _find_list(self, path: str) -> tuple[bytes, bytes] | None:
+        signing = self._ca.authorities.signing.kid
+        if path == "/crl.pem":
+            return to_pem(await self._ca.ledger.run(transact, read_revocations)), _PEM
+        kid = signing if path == "/crl" else path.removeprefix("/crl/").removesuffix(".crl")
+        if path != "/crl" and path != f"/crl/{kid}.crl":
+            return None
+        crl = await self._ca.ledger.run(transact, lambda c: read_crl(c, kid))
+        return (crl.der, _CRL) if crl else None
+
+    async def _enrol(self, scope: Scope, receive: Receive, send: Send) -> None:
+        _known_as(scope, "/enrol", "POST")
+        ca = self._ca
+        asked = _read_enrolment(await read_body(receive, ENROLMENT_BYTES))
+        made = await ca.ledger.run(enrol, ca.authorities.signing, asked, ca.now())
+        context_of(scope).event = "certificate.issued"
+        context_of(scope).fields["serial"] = made.serial
+        answer = {
+            "cert": made.chain_pem.decode(),
+            "ca": read_pins(ca.settings.folder).decode(),
+            "gateway": ca.settings.gateway_url,
+        }
+        await respond(send, 201, json.dumps(answer).encode())
+
+    async def _ocsp(self, scope: Scope, receive: Receive, send: Send, said: str) -> None:
+        _known_as(scope, "/ocsp", "GET" if said else "POST")
+        question = _decode(said) if said else await read_body(receive, ocsp.MAX_BYTES)
+        ca = self._ca
+        response = await ca.ledger.run(
+            ocsp.answer, ca.authorities, ca.responders, question, ca.now()
+        )
+        await respond(send, 200, response, content_type=_OCSP)
+
+
+def _read_enrolment(body: bytes) -> Enrolment:
+    try:
+        document = json.loads(body)
+        names = ("public_key", "signature", "csr")
+        key, signature, csr = (base64.b64decode(document[n], validate=True) for n in names)
+    except (ValueError, KeyError, TypeError):
+        raise Malformed("It is not what `gatepost enrol` sends.") from None
+    return Enrolment(key, signature, csr)
+
+
+def _known_as(scope: Scope, route: str, *methods: str) -> None:
+    context_of(scope).route = route
+    if scope["method"] not in methods:
+        raise MethodNotAllowed(", ".join(methods))
+
+
+def _decode(said: str) -> bytes:
+    """Nonsense becomes a question that can't be read, and is answered as that."""
+    try:
+        return base64.b64decode(said, validate=True)[: ocsp.MAX_BYTES]
+    except (binascii.Error, ValueError):
+        return b""

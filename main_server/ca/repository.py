@@ -110,6 +110,25 @@ def record_intent(connection: Connection, intent: Intent) -> None:
     )
 
 
+def record_responder(
+    connection: Connection, serial: str, issuer: str, now: datetime, not_after: datetime
+) -> None:
+    """Who answers OCSP. It is no role: nobody can call anything with it."""
+    connection.execute(
+        insert(certificates).values(
+            serial=serial,
+            issuer=issuer,
+            domain=INFRASTRUCTURE_DOMAIN,
+            role="ocsp",
+            name="responder",
+            status="intended",
+            not_before=from_ms(to_ms(now)),
+            not_after=from_ms(to_ms(not_after)),
+            created_at=from_ms(to_ms(now)),
+        )
+    )
+
+
 def activate(connection: Connection, serial: str, fingerprint: bytes, der: bytes) -> None:
     connection.execute(
         update(certificates)

@@ -47,7 +47,7 @@ def revoke(
         serials = repository.mark_revoked(connection, selection, reason, number, now)
         if not serials:
             return Revocation(known, [])
-        _renew_lists(connection, authorities, number, now)
+        renew_in(connection, authorities, number, now)
         held = reason is Reason.CERTIFICATE_HOLD
         action = "certificate.held" if held else "certificate.revoked"
         details = {"serials": serials, "reason": reason.value, "number": number}
@@ -72,7 +72,7 @@ def release(
         serials = repository.mark_released(connection, selection, number)
         if not serials:
             return Revocation(known, [])
-        _renew_lists(connection, authorities, number, now)
+        renew_in(connection, authorities, number, now)
         details = {"serials": serials, "number": number}
         audit.append(connection, _entry(actor, "certificate.released", selection, details), now)
         return Revocation(number, serials)
@@ -85,7 +85,7 @@ def renew_lists(engine: Engine, authorities: Sequence[Authority], now: datetime)
 
     def work(connection: Connection) -> int:
         number = next_number(repository.lock_number(connection), now)
-        _renew_lists(connection, authorities, number, now)
+        renew_in(connection, authorities, number, now)
         return number
 
     return transact(engine, work)
@@ -119,7 +119,28 @@ def retire_issuer(
     return transact(engine, work)
 
 
-def _renew_lists(
+def renew_old_lists(engine: Engine, authorities: Sequence[Authority], now: datetime) -> int | None:
+    """Signs the lists anew if one is missing or an hour old; None if none was."""
+
+    def work(connection: Connection) -> int | None:
+        known = repository.lock_number(connection)
+        if not _any_old(connection, authorities, now):
+            return None
+        number = next_number(known, now)
+        renew_in(connection, authorities, number, now)
+        return number
+
+    if not transact(engine, lambda c: _any_old(c, authorities, now)):
+        return None
+    return transact(engine, work)
+
+
+def _any_old(connection: Connection, authorities: Sequence[Authority], now: datetime) -> bool:
+    lists = [repository.read_crl(connection, one.kid) for one in authorities]
+    return any(crl is None or crl.is_old(now) for crl in lists)
+
+
+def renew_in(
     connection: Connection, authorities: Sequence[Authority], number: int, now: datetime
 ) -> None:
     for authority in authorities:

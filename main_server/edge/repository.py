@@ -32,7 +32,11 @@ def list_clients(connection: Connection, now: datetime) -> list[KnownClient]:
             clients.c.burst,
         )
         .join(clients, held)
-        .where(certificates.c.status == "active", certificates.c.not_after > now)
+        .where(
+            certificates.c.status == "active",
+            certificates.c.not_after > now,
+            clients.c.disabled_at.is_(None),
+        )
         .order_by(certificates.c.serial)
     )
     return [

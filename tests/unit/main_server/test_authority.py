@@ -16,8 +16,7 @@ from main_server.ca.authority import (
     new_serial,
     utc_now,
 )
-from main_server.ca.founding import init_authority
-from main_server.ca.pki import read_published
+from main_server.ca.founding import init_authority, read_pins
 from tests.factories import Pki, identity
 
 
@@ -109,10 +108,7 @@ def test_an_authority_that_can_not_be_used_says_so(
         load_authority(folder)
 
 
-def test_what_is_published_is_certificates_alone(folder: Path) -> None:
-    published = read_published(folder)
-    assert set(published) == {"/ca/root.pem", "/ca/intermediate.pem"}
-    assert not any(b"PRIVATE" in data for data in published.values())
-    (folder / "root.pem").unlink()
-    with pytest.raises(ConfigurationError, match=r"root\.pem can't be read"):
-        read_published(folder)
+def test_what_peers_are_to_trust_is_certificates_alone(folder: Path) -> None:
+    pins = read_pins(folder)
+    assert len(x509.load_pem_x509_certificates(pins)) == 2
+    assert b"PRIVATE" not in pins

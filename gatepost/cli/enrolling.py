@@ -1,0 +1,117 @@
+"""What `gatepost enrol` does: asks for the token, and leaves files that are ready to send with."""
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from gatepost.cli.connection import configuration_file
+from gatepost.cli.failure import Failure
+from gatepost.cli.output import Output
+from gatepost.client.enrolling import Enrolled
+from gatepost.client.enrolling import enrol as ask
+from gatepost.client.errors import GatepostError
+from gatepost.client.keys import make_key
+from gatepost.enrolment import Token, parse_token
+from gatepost.errors import ConfigurationError
+from gatepost.identity import Certificate
+from gatepost.whole_file import replace_file
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The files of a holder. The key is under another name until there is a certificate for it."""
+
+    folder: Path
+
+    @property
+    def key(self) -> Path:
+        return self.folder / "client.key"
+
+    @property
+    def new_key(self) -> Path:
+        return self.folder / "client.key.new"
+
+    @property
+    def cert(self) -> Path:
+        return self.folder / "client.pem"
+
+    @property
+    def ca(self) -> Path:
+        return self.folder / "ca.pem"
+
+    @property
+    def config(self) -> Path:
+        return self.folder / "config.toml"
+
+
+def enrol(url: str, folder: Path | None, token_file: Path | None, *, json: bool) -> None:
+    if not url.startswith(("http://", "https://")):
+        raise Failure("usage", "The address to enrol at is http://host:port.")
+    place = Place(folder or configuration_file(os.environ).parent)
+    if place.key.exists() or (place.cert.exists() and not place.new_key.exists()):
+        words = f"There are a key or a certificate in {place.folder} already."
+        raise Failure("usage", words, "Say another --folder, or renew: gatepost cert renew")
+    token = _token(token_file)
+    try:
+        key = _key(place)
+        enrolled = ask(url, token, key)
+        _write(place, enrolled)
+    except ConfigurationError as error:
+        raise Failure("usage", error.detail) from None
+    except GatepostError as error:
+        raise Failure(error.kind, str(error)) from None
+    _tell(Output(json=json), place, enrolled)
+
+
+def _token(file: Path | None) -> Token:
+    try:
+        if file is not None:
+            text = file.read_text("utf-8").splitlines()[0]
+        elif sys.stdin.isatty():
+            text = typer.prompt("Token", hide_input=True, err=True)
+        else:
+            text = sys.stdin.readline()
+        return parse_token(text)
+    except OSError as error:
+        raise Failure("usage", f"{file} can't be read: {error.strerror}.") from None
+    except (ValueError, IndexError):
+        raise Failure("invalid-input", "This is not a token, or not the whole of it.") from None
+
+
+def _key(place: Place) -> bytes:
+    """The one of an attempt before, so that what it was perhaps granted isn't lost."""
+    if place.new_key.exists():
+        return place.new_key.read_bytes()
+    place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    replace_file(place.new_key, make_key())
+    return place.new_key.read_bytes()
+
+
+def _write(place: Place, enrolled: Enrolled) -> None:
+    """The key takes its name last: as long as it hasn't, all of it can be done again."""
+    replace_file(place.ca, enrolled.ca)
+    if enrolled.gateway and not place.config.exists():
+        files = 'ca = "ca.pem"\ncert = "client.pem"\nkey = "client.key"\n'
+        replace_file(place.config, f'url = "{enrolled.gateway}"\n{files}'.encode())
+    replace_file(place.cert, enrolled.chain)
+    os.link(place.new_key, place.key)  # unlike a rename, it never takes another's place
+    place.new_key.unlink()
+
+
+def _tell(output: Output, place: Place, enrolled: Enrolled) -> None:
+    leaf = x509.load_pem_x509_certificates(enrolled.chain)[0]
+    identity = Certificate(leaf.public_bytes(Encoding.DER)).identity.uri
+    if output.json:
+        files = {"cert": str(place.cert), "key": str(place.key), "ca": str(place.ca)}
+        said = {"identity": identity, "gateway": enrolled.gateway}
+        output.result({**said, "not_after": leaf.not_valid_after_utc, **files})
+        return
+    output.say("You are ", (identity, "bold"), f", until {leaf.not_valid_after_utc:%Y-%m-%d}.")
+    output.say(f"Key and certificate are in {place.folder}.")
+    if enrolled.gateway:
+        output.say(f"The gateway is {enrolled.gateway}: try `gatepost whoami`.")

@@ -1,0 +1,28 @@
+"""Keys of a holder: made where they are used, and the request to have one certified."""
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from gatepost.client.errors import CertificateError
+
+
+def make_key() -> bytes:
+    """PEM, P-256."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def make_request(key_pem: bytes) -> bytes:
+    """DER. It names nobody: whose certificate it becomes isn't the requester's to say."""
+    key = load_pem_private_key(key_pem, None)
+    if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
+        raise CertificateError("The key is neither EC nor RSA.")
+    builder = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([]))
+    return builder.sign(key, SHA256()).public_bytes(Encoding.DER)

@@ -1,0 +1,116 @@
+"""Enrolling: one token, one certificate, for a key that never travels.
+
+A token is used up before the certificate is signed. Whoever has lost the answer repeats the same
+request, and is given the same certificate.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+from sqlalchemy import Connection, Engine
+
+from gatepost.clock import iso, to_ms
+from gatepost.enrolment import Token, is_signed, new_token, token_hash
+from gatepost.errors import Invalid, NotFound, TokenRefused
+from gatepost.identity import Identity
+from main_server.audit import repository as audit
+from main_server.audit.chain import SYSTEM, Entry
+from main_server.ca.authority import Authority
+from main_server.ca.csr import key_for, read_csr
+from main_server.ca.keys import PublicKey, key_digest
+from main_server.ca.profiles import make_order
+from main_server.ca.service import Certified, certify
+from main_server.ca.tokens import repository
+from main_server.ca.tokens.repository import Kept
+from main_server.clients.service import ensure
+from main_server.database import transact
+
+SHORTEST, USUAL, LONGEST = timedelta(minutes=1), timedelta(hours=1), timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Enrolment:
+    """What a partner asks, by the token that it was given."""
+
+    public_key: bytes
+    signature: bytes
+    csr: bytes
+
+
+def make_token(
+    engine: Engine,
+    identity: Identity,
+    root: x509.Certificate,
+    lifetime: timedelta,
+    now: datetime,
+    actor: str = SYSTEM,
+) -> Token:
+    """Shown once, and kept nowhere. The client is there from now on, with the usual limits."""
+    if not SHORTEST <= lifetime <= LONGEST:
+        raise Invalid(f"A token lives between 1 minute and {LONGEST.days} days.")
+    make_order(identity)
+    ensure(engine, identity, now, actor)
+    token = new_token(root.public_bytes(Encoding.DER))
+    digest, until = token_hash(token.public_key), now + lifetime
+
+    def work(connection: Connection) -> None:
+        repository.add_token(connection, digest, identity, now, until)
+        details = {"token": digest.hex(), "expires_at": iso(to_ms(until))}
+        entry = Entry(actor, "token.created", identity.uri, identity.domain, details)
+        audit.append(connection, entry, now)
+
+    transact(engine, work)
+    return token
+
+
+def withdraw(
+    engine: Engine, digest: bytes, within: str | None, now: datetime, actor: str = SYSTEM
+) -> None:
+    def work(connection: Connection) -> None:
+        kept = repository.find_token(connection, digest, lock=True)
+        if kept is None or within not in (None, kept.domain):
+            raise NotFound("There is no such token.")
+        repository.withdraw_token(connection, digest, now)
+        entry = Entry(actor, "token.withdrawn", kept.identity.uri, kept.domain)
+        audit.append(connection, entry, now)
+
+    transact(engine, work)
+
+
+def enrol(engine: Engine, authority: Authority, asked: Enrolment, now: datetime) -> Certified:
+    if not is_signed(asked.public_key, asked.signature, asked.csr):
+        raise TokenRefused()
+    digest = token_hash(asked.public_key)
+    kept = transact(engine, partial(repository.find_token, digest=digest))
+    if kept is None:
+        raise TokenRefused()
+    order = make_order(kept.identity)
+    key = key_for(read_csr(asked.csr), order)
+    if (before := _given_before(engine, kept, key)) is not None:
+        return Certified(before, authority.chain(before))
+    ensure(engine, kept.identity, now)
+    transact(engine, lambda c: _use(c, digest, now))
+    actor = f"token:{digest.hex()[:16]}"
+    made = certify(engine, authority, order, key, now, actor, "certificate.enrolled")
+    transact(engine, lambda c: repository.note_serial(c, digest, made.serial))
+    return made
+
+
+def _given_before(engine: Engine, kept: Kept, key: PublicKey) -> x509.Certificate | None:
+    if kept.serial is None:
+        return None
+    serial, wanted = kept.serial, key_digest(key)
+    der = transact(engine, lambda c: repository.find_der(c, serial, wanted))
+    return x509.load_der_x509_certificate(der) if der else None
+
+
+def _use(connection: Connection, digest: bytes, now: datetime) -> None:
+    """Of two who come at once, the second waits here and is refused."""
+    kept = repository.find_token(connection, digest, lock=True)
+    over = kept is None or kept.used_at is not None or kept.withdrawn_at is not None
+    if over or to_ms(kept.expires_at) <= to_ms(now):  # type: ignore[union-attr]
+        raise TokenRefused()
+    repository.use_token(connection, digest, now)

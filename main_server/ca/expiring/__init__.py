@@ -1,0 +1,1 @@
+"""Certificates that are about to expire, as the ledger keeps them."""

@@ -1,0 +1,60 @@
+"""Certificates that expire soon: an event at 30, 7 and 1 days, once each, and a count of them.
+
+The ledger remembers what was announced, so that of several processes one says it, and none says it
+again after a restart.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from prometheus_client import Gauge
+from sqlalchemy import Connection, Engine
+
+from main_server.ca.expiring.repository import Expiring, claim_announcement, list_expiring
+from main_server.database import transact
+
+DAYS = (1, 7, 30)
+
+
+class ExpiryMetrics:
+    """Made once the metrics folder is known, hence not at import."""
+
+    def __init__(self) -> None:
+        self._count = Gauge(
+            "gatepost_certificates_expiring",
+            "Active certificates that expire within so many days",
+            ["days"],
+            multiprocess_mode="livemax",
+        )
+
+    def show(self, counts: dict[int, int]) -> None:
+        for days, count in counts.items():
+            self._count.labels(str(days)).set(count)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How many expire within so many days, and what is to be said now: days and certificate."""
+
+    counts: dict[int, int]
+    news: list[tuple[int, Expiring]]
+
+
+def look_for_expiring(engine: Engine, now: datetime) -> Look:
+    def work(connection: Connection) -> Look:
+        found = list_expiring(connection, timedelta(days=max(DAYS)), now)
+        staged = [(stage_of(one.not_after, now), one) for one in found]
+        news = [
+            (days, one)
+            for days, one in staged
+            if (one.days_announced is None or one.days_announced > days)
+            and claim_announcement(connection, one.serial, days)
+        ]
+        return Look({most: sum(days <= most for days, _ in staged) for most in DAYS}, news)
+
+    return transact(engine, work)
+
+
+def stage_of(not_after: datetime, now: datetime) -> int:
+    """The smallest of DAYS that it is within."""
+    return next((d for d in DAYS if not_after - now <= timedelta(days=d)), max(DAYS))

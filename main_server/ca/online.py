@@ -1,0 +1,128 @@
+"""The CA as a main server has it: its intermediates, and what is done for them by and by.
+
+Lists are signed anew every hour, by whichever process comes first; each process sees to the file
+and to intermediates that were replaced. What was revoked after the backup that a ledger was
+restored from is taken back from the file.
+"""
+
+import asyncio
+from datetime import UTC, datetime
+
+from cryptography import x509
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from gatepost.clock import Clock
+from gatepost.errors import ConfigurationError
+from gatepost.logs import Log
+from gatepost.loops import Loops, pause
+from gatepost.revocation import Revocations
+from main_server.ca.authorities import Authorities
+from main_server.ca.crl_file import write_crl_file
+from main_server.ca.expiry import ExpiryMetrics, look_for_expiring
+from main_server.ca.ocsp import Responders
+from main_server.ca.recovery import recover
+from main_server.ca.revocation import publish, renew_old_lists
+from main_server.ca.revoked.repository import read_number, read_revocations
+from main_server.database import Ledger, transact
+from main_server.settings import Authority as Settings
+
+KEEP_SECONDS = 1.0
+EXPIRY_SECONDS = 60.0
+PUBLISH_SECONDS = 0.5
+
+
+class OnlineCa:
+    def __init__(
+        self, log: Log, settings: Settings, ledger: Ledger, clock: Clock, redis: Redis
+    ) -> None:
+        self._log = log
+        self._clock = clock
+        self._redis = redis
+        self.settings = settings
+        self.ledger = ledger
+        self.authorities = Authorities(settings.folder, settings.public_url)
+        self.responders = Responders()
+        self._written: int | None = None
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock.now_ms() / 1000, UTC)
+
+    def start(self, loops: Loops, stop: asyncio.Event) -> None:
+        loops.start(self.keep_loop(stop))
+        loops.start(self.expiry_loop(stop))
+
+    async def keep_loop(self, stop: asyncio.Event) -> None:
+        noted, recovered = None, False
+        while not stop.is_set():
+            problem = None
+            try:
+                recovered = recovered or await self._recover()
+                await self.keep()
+            except SQLAlchemyError as error:
+                problem = f"the ledger does not answer: {type(error).__name__}"
+            except ConfigurationError as error:
+                problem = error.detail
+            if problem != noted:
+                (self._log.warning if problem else self._log.info)("ca.changed", problem=problem)
+            noted = problem
+            await pause(stop, KEEP_SECONDS)
+
+    async def expiry_loop(self, stop: asyncio.Event) -> None:
+        metrics = ExpiryMetrics()
+        while not stop.is_set():
+            try:
+                seen = await self.ledger.run(look_for_expiring, self.now())
+            except SQLAlchemyError:
+                pass  # the watch over the ledger says so
+            else:
+                metrics.show(seen.counts)
+                for days, one in seen.news:
+                    self._log.warning(
+                        "certificate.expiring",
+                        days=days,
+                        serial=one.serial,
+                        holder=one.identity.uri,
+                        not_after=one.not_after.isoformat(),
+                    )
+            await pause(stop, EXPIRY_SECONDS)
+
+    async def keep(self) -> None:
+        if self.authorities.refresh():
+            self._log.info("ca.intermediates", kids=[one.kid for one in self.authorities.all])
+        number = await self.ledger.run(renew_old_lists, self.authorities.all, self.now())
+        if number is not None:
+            self._log.info("crl.renewed", revocation_number=number)
+        revocations = await self.ledger.run(_read_others, self._written)
+        if revocations is not None:
+            await asyncio.to_thread(write_crl_file, self.settings.crl_file, revocations)
+            self._written = revocations.number
+
+    async def publish(self) -> None:
+        """At once; where Redis doesn't answer, those who look after it do it when it does."""
+        revocations = await self.ledger.run(transact, read_revocations)
+        try:
+            async with asyncio.timeout(PUBLISH_SECONDS):
+                await publish(self._redis, revocations)
+        except (RedisError, TimeoutError) as error:
+            self._log.warning("revocations.unpublished", error=type(error).__name__)
+
+    @property
+    def root(self) -> x509.Certificate:
+        return x509.load_pem_x509_certificate((self.settings.folder / "root.pem").read_bytes())
+
+    async def _recover(self) -> bool:
+        file = self.settings.crl_file
+        serials = await self.ledger.run(recover, self.authorities.all, file, self.now())
+        if serials:
+            self._log.warning("revocations.recovered", serials=serials)
+        return True
+
+
+def _read_others(engine: Engine, known: int | None) -> Revocations | None:
+    """The state, if it isn't the one that is known."""
+    if transact(engine, read_number) == known:
+        return None
+    return transact(engine, read_revocations)

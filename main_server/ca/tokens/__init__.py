@@ -1,0 +1,1 @@
+"""Tokens to enrol with, as the ledger keeps them: by their hash."""

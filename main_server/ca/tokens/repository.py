@@ -1,0 +1,82 @@
+"""SQL for tokens."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, insert, select, update
+
+from gatepost.clock import from_ms, to_ms
+from gatepost.identity import Identity, Role
+from main_server.tables import certificates, enrolment_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    token_hash: bytes
+    domain: str
+    name: str
+    created_at: datetime
+    expires_at: datetime
+    used_at: datetime | None
+    withdrawn_at: datetime | None
+    serial: str | None
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.domain, Role.CLIENT, self.name)
+
+
+_T = enrolment_tokens.c
+_COLUMNS = [_T[name] for name in Kept.__slots__]
+
+
+def add_token(
+    connection: Connection, digest: bytes, identity: Identity, now: datetime, expires_at: datetime
+) -> None:
+    connection.execute(
+        insert(enrolment_tokens).values(
+            token_hash=digest,
+            domain=identity.domain,
+            name=identity.name,
+            created_at=from_ms(to_ms(now)),
+            expires_at=from_ms(to_ms(expires_at)),
+        )
+    )
+
+
+def find_token(connection: Connection, digest: bytes, *, lock: bool = False) -> Kept | None:
+    query = select(*_COLUMNS).where(_T.token_hash == digest)
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    return Kept(*row) if row else None
+
+
+def list_tokens(connection: Connection, domain: str | None, limit: int) -> list[Kept]:
+    """The latest first."""
+    query = select(*_COLUMNS).order_by(_T.created_at.desc(), _T.token_hash).limit(limit)
+    if domain is not None:
+        query = query.where(_T.domain == domain)
+    return [Kept(*row) for row in connection.execute(query)]
+
+
+def use_token(connection: Connection, digest: bytes, now: datetime) -> None:
+    statement = update(enrolment_tokens).where(_T.token_hash == digest)
+    connection.execute(statement.values(used_at=from_ms(to_ms(now))))
+
+
+def note_serial(connection: Connection, digest: bytes, serial: str) -> None:
+    statement = update(enrolment_tokens).where(_T.token_hash == digest)
+    connection.execute(statement.values(serial=serial))
+
+
+def withdraw_token(connection: Connection, digest: bytes, now: datetime) -> None:
+    statement = update(enrolment_tokens).where(_T.token_hash == digest)
+    connection.execute(statement.values(withdrawn_at=from_ms(to_ms(now))))
+
+
+def find_der(connection: Connection, serial: str, public_key: bytes) -> bytes | None:
+    """The certificate of that serial, if it is active and certifies that key."""
+    c = certificates.c
+    query = select(c.der).where(
+        c.serial == serial, c.public_key == public_key, c.status == "active"
+    )
+    return connection.execute(query).scalar_one_or_none()

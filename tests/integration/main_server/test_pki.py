@@ -1,0 +1,273 @@
+"""The PKI port: lists and OCSP, judged by openssl; and what the CA sees to by itself."""
+
+import asyncio
+import base64
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA1, SHA256
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509 import ocsp
+from sqlalchemy import Connection, Engine, update
+
+from gatepost.clock import Clock
+from gatepost.logs import Log
+from gatepost.queue import connect
+from infra.dev.engines import RedisServer
+from main_server.ca.authority import new_key, utc_now
+from main_server.ca.crl import REBUILT_EVERY
+from main_server.ca.expiry import look_for_expiring
+from main_server.ca.online import OnlineCa
+from main_server.ca.pki import PkiApp
+from main_server.ca.recovery import recover
+from main_server.ca.revocation import renew_old_lists
+from main_server.database import Ledger, transact
+from main_server.settings import Authority as Settings
+from main_server.tables import certificates, crls, revocation_state
+from tests.factories import Pki, identity
+from tests.integration.main_server.ca_room import CaRoom, openssl
+from tests.integration.main_server.served import served
+
+
+@pytest.fixture
+def room(
+    tmp_path: Path,
+    engine: Engine,
+    database_url: str,
+    redis_url: str,
+    redis_server: RedisServer,
+    capsys: pytest.CaptureFixture[str],
+) -> CaRoom:
+    return CaRoom(tmp_path, engine, database_url, redis_server.url("gatepost_main"), capsys)
+
+
+@pytest.fixture
+def online(room: CaRoom) -> OnlineCa:
+    settings = Settings(folder=room.ca, crl_file=room.crl_file)
+    return OnlineCa(
+        Log("test", "error"), settings, Ledger(room.engine, 4), Clock(), connect(room.redis)
+    )
+
+
+@pytest.fixture
+def pki(online: OnlineCa) -> Iterator[str]:
+    with served(PkiApp(online)) as url:
+        yield url
+
+
+def ask_openssl(room: CaRoom, pki: str, name: str, *more: str, digest: str = "-sha1") -> str:
+    issuer = ("-issuer", room.ca / "intermediate.pem", "-CAfile", room.ca / "root.pem")
+    said = openssl(
+        "ocsp", *issuer, digest, "-cert", room.out / f"{name}.pem", "-url", f"{pki}/ocsp", *more
+    )
+    assert "Response verify OK" in said.stderr + said.stdout, said
+    return said.stdout
+
+
+def test_the_lists_are_there_as_der_and_pem(room: CaRoom, online: OnlineCa, pki: str) -> None:
+    issued = room.issue()
+    room.done("cert", "revoke", "--serial", issued["serial"], "--yes")
+    der = httpx.get(f"{pki}/crl")
+    assert der.headers["content-type"] == "application/pkix-crl"
+    file = room.file("list.der", der.content)
+    trusted = ("-CAfile", room.ca / "intermediate.pem")
+    checked = openssl("crl", "-inform", "DER", "-in", file, "-noout", "-text", *trusted)
+    assert "verify OK" in checked.stderr
+    assert issued["serial"].upper() in checked.stdout
+    kid = online.authorities.signing.kid
+    assert httpx.get(f"{pki}/crl/{kid}.crl").content == der.content
+    assert httpx.get(f"{pki}/crl.pem").content == room.crl_file.read_bytes()
+
+
+def test_what_certificates_point_to_is_there(online: OnlineCa, pki: str, room: CaRoom) -> None:
+    authority = online.authorities.signing
+    found = httpx.get(f"{pki}/ca/{authority.kid}.cer").content
+    assert x509.load_der_x509_certificate(found) == authority.certificate
+    assert httpx.get(f"{pki}/ca.pem").content == b"".join(
+        (room.ca / f"{name}.pem").read_bytes() for name in ("root", "intermediate")
+    )
+    for path in ("/ca/root.pem", "/ca/intermediate.pem"):
+        assert httpx.get(f"{pki}{path}").text.startswith("-----BEGIN CERTIFICATE")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/ca", "/ca/root.key", "/ca/../ca/root.key", "/ca/x.cer", "/crl/x.crl", "/crl/", "/x"],
+)
+def test_nothing_else_is_there(pki: str, path: str) -> None:
+    answer = httpx.get(f"{pki}{path}")
+    assert answer.status_code == 404
+    assert b"PRIVATE" not in answer.content
+
+
+def test_they_are_only_read(room: CaRoom, pki: str) -> None:
+    room.done("crl", "publish")
+    for path in ("/crl", "/ca.pem"):
+        assert httpx.post(f"{pki}{path}").status_code == 405
+    assert httpx.get(f"{pki}/ocsp").status_code == 405
+
+
+def test_openssl_asks_about_good_held_and_revoked_ones(room: CaRoom, pki: str) -> None:
+    room.issue("good")
+    issued, held = room.issue("bad"), room.issue("held")
+    serial = issued["serial"]
+    assert ": good" in ask_openssl(room, pki, "bad")
+    room.done("cert", "revoke", "--serial", serial, "--yes", "--reason", "keyCompromise")
+    room.done("cert", "hold", "--serial", held["serial"], "--yes")
+    said = ask_openssl(room, pki, "bad")
+    assert ": revoked" in said
+    assert "keyCompromise" in said
+    assert "certificateHold" in ask_openssl(room, pki, "held")
+    assert ": good" in ask_openssl(room, pki, "good", digest="-sha256")
+    assert ": good" in ask_openssl(room, pki, "good", "-no_nonce")
+
+
+def question(leaf: x509.Certificate, issuer: x509.Certificate) -> bytes:
+    builder = ocsp.OCSPRequestBuilder().add_certificate(leaf, issuer, SHA1())
+    return builder.build().public_bytes(Encoding.DER)
+
+
+def test_questions_come_by_get_as_well(room: CaRoom, online: OnlineCa, pki: str) -> None:
+    room.issue()
+    leaf = x509.load_pem_x509_certificate((room.out / "client_001.pem").read_bytes())
+    asked = base64.b64encode(question(leaf, online.authorities.signing.certificate)).decode()
+    for path in (asked, asked.replace("/", "%2F").replace("+", "%2B")):
+        answer = httpx.get(f"{pki}/ocsp/{path}")
+        assert answer.headers["content-type"] == "application/ocsp-response"
+        response = ocsp.load_der_ocsp_response(answer.content)
+        assert response.certificate_status is ocsp.OCSPCertStatus.GOOD
+
+
+def test_who_is_not_ours_is_not_answered_for(
+    room: CaRoom, pki: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = Pki(tmp_path_factory.mktemp("other") / "ca")
+    pair = other.issue(identity())
+    chain = x509.load_pem_x509_certificates(pair.cert.read_bytes())
+    answer = httpx.post(f"{pki}/ocsp", content=question(chain[0], chain[1])).content
+    status = ocsp.load_der_ocsp_response(answer).response_status
+    assert status is ocsp.OCSPResponseStatus.UNAUTHORIZED
+    unlisted = Pki(room.ca, room.folder).issue(identity())
+    chain = x509.load_pem_x509_certificates(unlisted.cert.read_bytes())
+    answer = httpx.post(f"{pki}/ocsp", content=question(chain[0], chain[1])).content
+    found = ocsp.load_der_ocsp_response(answer).certificate_status
+    assert found is ocsp.OCSPCertStatus.UNKNOWN
+
+
+@pytest.mark.parametrize("data", [b"", b"nonsense", b"0" * 4000])
+def test_what_is_no_question_is_told_so(pki: str, data: bytes) -> None:
+    answer = ocsp.load_der_ocsp_response(httpx.post(f"{pki}/ocsp", content=data).content)
+    assert answer.response_status is ocsp.OCSPResponseStatus.MALFORMED_REQUEST
+    assert httpx.post(f"{pki}/ocsp", content=b"0" * 5000).status_code == 413
+    assert httpx.get(f"{pki}/ocsp/***").status_code == 200
+
+
+def test_lists_are_signed_anew_when_they_are_an_hour_old(room: CaRoom, online: OnlineCa) -> None:
+    everyone, now = online.authorities.all, datetime.now(UTC)
+    first = renew_old_lists(room.engine, everyone, now)
+    assert first is not None
+    assert renew_old_lists(room.engine, everyone, now + REBUILT_EVERY / 2) is None
+    later = now + REBUILT_EVERY + timedelta(seconds=1)
+    again = renew_old_lists(room.engine, everyone, later)
+    assert again is not None
+    assert again > first
+    assert renew_old_lists(room.engine, everyone, later) is None
+
+
+def test_the_file_follows_the_ledger(room: CaRoom, online: OnlineCa) -> None:
+    asyncio.run(online.keep())
+    before = room.crl_file.read_bytes()
+    assert room.crl_file.stat().st_mode & 0o777 == 0o644
+    asyncio.run(online.keep())
+    assert room.crl_file.read_bytes() == before
+    issued = room.issue()
+    room.done("cert", "revoke", "--serial", issued["serial"], "--yes")
+    room.crl_file.unlink()
+    asyncio.run(online.keep())
+    assert issued["serial"].upper() in openssl("crl", "-in", room.crl_file, "-text").stdout
+
+
+def test_what_a_restored_ledger_has_forgotten_is_taken_back(room: CaRoom, online: OnlineCa) -> None:
+    issued, other = room.issue("one"), room.issue("other")
+    room.done("crl", "publish")
+    backup = read_state(room)
+    room.done("cert", "revoke", "--serial", issued["serial"], "--yes", "--reason", "superseded")
+    (published,) = room.done("crl", "show", "--json").documents
+    everyone = online.authorities.all
+    assert recover(room.engine, everyone, room.crl_file, utc_now()) == []
+    restore(room, backup, issued["serial"])
+    assert recover(room.engine, everyone, room.crl_file, utc_now()) == [issued["serial"]]
+    shown = room.done("cert", "show", "--serial", issued["serial"], "--json").json
+    assert (shown["status"], shown["reason"]) == ("revoked", "superseded")
+    assert (
+        room.done("cert", "show", "--serial", other["serial"], "--json").json["status"] == "active"
+    )
+    (after,) = room.done("crl", "show", "--json").documents
+    assert after["number"] > published["number"]
+
+
+def test_a_list_of_somebody_else_is_not_believed(
+    room: CaRoom, online: OnlineCa, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    issued = room.issue()
+    forged = x509.CertificateRevocationListBuilder(
+        issuer_name=online.authorities.signing.certificate.subject,
+        last_update=utc_now(),
+        next_update=utc_now() + timedelta(days=1),
+        revoked_certificates=[
+            x509.RevokedCertificateBuilder(int(issued["serial"], 16), utc_now()).build()
+        ],
+    ).add_extension(x509.CRLNumber(1 << 60), critical=False)
+    pem = forged.sign(new_key(), SHA256()).public_bytes(Encoding.PEM)
+    room.crl_file.parent.mkdir(exist_ok=True)
+    room.crl_file.write_bytes(pem)
+    assert recover(room.engine, online.authorities.all, room.crl_file, utc_now()) == []
+    room.crl_file.write_bytes(b"nonsense" + pem[:40])
+    assert recover(room.engine, online.authorities.all, room.crl_file, utc_now()) == []
+
+
+def read_state(room: CaRoom) -> tuple[int, int]:
+    def read(connection: Connection) -> tuple[int, int]:
+        state = connection.execute(revocation_state.select()).one()
+        return state.number, connection.execute(crls.select()).one().number
+
+    return transact(room.engine, read)
+
+
+def restore(room: CaRoom, backup: tuple[int, int], serial: str) -> None:
+    """The rows as they were: what a backup from before the revocation brings back."""
+    forgotten = {
+        "status": "active",
+        "revoked_at": None,
+        "revocation_reason": None,
+        "revocation_number": None,
+    }
+    for statement in (
+        update(certificates).where(certificates.c.serial == serial).values(**forgotten),
+        update(revocation_state).values(number=backup[0]),
+        update(crls).values(number=backup[1]),
+    ):
+        transact(room.engine, lambda c, s=statement: c.execute(s))  # type: ignore[misc]
+
+
+def test_what_expires_soon_is_said_once_at_each_stage(room: CaRoom) -> None:
+    soon = room.issue("soon", "--days", "6")
+    room.issue("later", "--days", "60")
+    now = utc_now()
+
+    def news(after: timedelta) -> list[int]:
+        found = look_for_expiring(room.engine, now + after).news
+        return [days for days, one in found if one.serial == soon["serial"]]
+
+    assert news(timedelta()) == [7]
+    assert news(timedelta(hours=1)) == []
+    assert news(timedelta(days=5, hours=1)) == [1]
+    assert news(timedelta(days=5, hours=2)) == []
+    assert news(timedelta(days=7)) == []
+    names = [one.identity.name for _, one in look_for_expiring(room.engine, now).news]
+    assert "later" not in names
+    assert look_for_expiring(room.engine, now + timedelta(days=53.5)).counts[7] >= 1
