@@ -18,7 +18,9 @@ from gatepost.tls import server_context
 from main_server.admin.certificates import create_router as create_certificates_router
 from main_server.admin.holders import create_router as create_holders_router
 from main_server.ca.callers import Callers, callers_loop, read_callers
+from main_server.ca.endpoints import create_router as create_holding_router
 from main_server.ca.online import OnlineCa
+from main_server.ca.pki import PkiApp
 from main_server.ca.watch import Watch
 from main_server.checks import Checks, Safety
 from main_server.context import Context, identify
@@ -88,6 +90,7 @@ def create_app(context: Context) -> HotPosts:
     api = create_api("Gatepost main server")
     api.include_router(create_edge_router(context))
     api.include_router(create_messages_router(context))
+    api.include_router(create_holding_router(context))
     api.include_router(create_certificates_router(context))
     api.include_router(create_holders_router(context))
     return HotPosts(api, identify(context), create_posts(context))

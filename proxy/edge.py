@@ -12,6 +12,7 @@ from gatepost.service.requests import context_of
 from proxy.depths import Depths
 from proxy.intake import Intake
 from proxy.limits import Limits
+from proxy.renewal import Renewals
 from proxy.senders import Senders
 from proxy.settings import Validation
 from proxy.statuses import Statuses
@@ -26,6 +27,7 @@ class Edge:
     rules: Validation
     intake: Intake
     statuses: Statuses
+    renewals: Renewals
 
 
 def sender_of(edge: Edge, scope: Scope) -> KnownClient:

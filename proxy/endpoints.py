@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 
 from gatepost.bundle import KnownClient
 from gatepost.clock import iso
@@ -119,5 +119,10 @@ def create_reading_api(edge: Edge) -> FastAPI:
             "limits": {"rate_per_second": client.rate_per_second, "burst": client.burst},
             "formats": {"max_body_characters": edge.rules.max_body_length},
         }
+
+    @api.post("/api/v1/certificates/renew", dependencies=[caller])
+    async def renew(request: Request) -> Response:
+        await edge.limits.take(client_of(request))
+        return await edge.renewals.pass_on(request)
 
     return api

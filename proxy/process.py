@@ -26,6 +26,7 @@ from proxy.endpoints import create_app
 from proxy.intake import Intake
 from proxy.keyed import KeyedCommit
 from proxy.limits import Limits
+from proxy.renewal import Renewals
 from proxy.revocations import RevocationsCache
 from proxy.senders import Senders
 from proxy.settings import ProxySettings
@@ -63,6 +64,7 @@ async def main(settings: ProxySettings, child: Child) -> None:
             rules=settings.validation,
             intake=Intake(clock, senders, queues, commit, keyed),
             statuses=Statuses(main_server, queues),
+            renewals=Renewals(main_server),
         )
         app = Requests(create_app(edge), child.log, RequestMetrics("proxy"))
         tls = server_context(

@@ -1,8 +1,14 @@
-"""`gatepost cert`: what a holder does with its certificate; the CA's machine adds its commands."""
+"""`gatepost cert`: what a holder does with its certificate; the CA's machine adds its commands.
+
+Declarations only, so that --help is quick.
+"""
+
+from typing import Annotated
 
 import typer
 
 from gatepost.cli.commands import CertCommands
+from gatepost.cli.options import Options, with_options
 
 cert = typer.Typer(
     cls=CertCommands,
@@ -14,3 +20,23 @@ cert = typer.Typer(
 @cert.callback()
 def root() -> None:
     pass
+
+
+@cert.command()
+@with_options
+def renew(
+    options: Options,
+    daemon: Annotated[
+        bool, typer.Option("--daemon", help="Stay, and renew whenever it is time.")
+    ] = False,
+    now: Annotated[
+        bool, typer.Option("--now", help="Ask even if it is early; the gateway decides.")
+    ] = False,
+) -> None:
+    """Renew your certificate, with a new key: from two thirds of its life on.
+
+    The files are replaced in their places; until it expires, the old one is good as well.
+    """
+    from gatepost.cli import renewing
+
+    renewing.renew(options, daemon=daemon, now=now)

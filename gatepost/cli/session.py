@@ -51,6 +51,7 @@ def _client(connection: Connection, retry_for: float) -> Client:
             cert=connection.cert,
             key=connection.key,
             retry_for=retry_for,
+            renew=False,  # a command that sends does that; `gatepost cert renew` renews
         )
     except ValueError:
         words = "The address of the gateway is not https://host:port."

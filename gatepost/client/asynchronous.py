@@ -15,6 +15,8 @@ from gatepost.client.answers import Identity, MessageStatus, Receipt
 from gatepost.client.calls import Call
 from gatepost.client.connection import FileName, settings
 from gatepost.client.failures import TransportFailure, explain
+from gatepost.client.renewing import files_of
+from gatepost.client.upkeep import CLOSE_SECONDS, Upkeep
 
 
 class AsyncClient:
@@ -32,10 +34,18 @@ class AsyncClient:
         key: FileName,
         timeout: float = 10.0,
         retry_for: float = 30.0,
+        renew: bool = True,
     ) -> None:
-        self._http = httpx.AsyncClient(
-            **settings(base_url, ca=ca, cert=cert, key=key, timeout=timeout)
-        )
+
+        def open_http() -> httpx.AsyncClient:
+            return httpx.AsyncClient(
+                **settings(base_url, ca=ca, cert=cert, key=key, timeout=timeout)
+            )
+
+        self._open = open_http
+        self._http = self._open()
+        self._former: list[httpx.AsyncClient] = []
+        self._upkeep = Upkeep(base_url, files_of(ca, cert, key), self._swap) if renew else None
         self._timing = flows.Timing(retry_for, time.monotonic, random.random)
 
     async def send(
@@ -93,7 +103,16 @@ class AsyncClient:
         return await self._run(flows.whoami(self._timing))
 
     async def close(self) -> None:
-        await self._http.aclose()
+        if self._upkeep is not None:
+            await asyncio.to_thread(self._upkeep.wait, CLOSE_SECONDS)
+        for http in (self._http, *self._former):
+            await http.aclose()
+
+    def _swap(self) -> None:
+        """The former one is kept: others may be in the middle of a request with it."""
+        new = self._open()
+        self._former.append(self._http)
+        self._http = new
 
     async def __aenter__(self) -> "AsyncClient":
         return self
@@ -110,6 +129,8 @@ class AsyncClient:
         return f"<AsyncClient of {self._http.base_url}>"
 
     async def _run(self, flow: flows.Flow[flows.T]) -> flows.T:
+        if self._upkeep is not None:
+            self._upkeep.look()
         heard: flows.Heard = None
         while True:
             try:

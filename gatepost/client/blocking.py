@@ -14,6 +14,8 @@ from gatepost.client.answers import Identity, MessageStatus, Receipt
 from gatepost.client.calls import Call
 from gatepost.client.connection import FileName, settings
 from gatepost.client.failures import TransportFailure, explain
+from gatepost.client.renewing import files_of
+from gatepost.client.upkeep import CLOSE_SECONDS, Upkeep
 
 
 class Client:
@@ -25,6 +27,9 @@ class Client:
     first one's receipt, so that repeating never makes a second message.
 
     `timeout` is for one try, in seconds. `retry_for=0` tries once.
+
+    The certificate is renewed by the way, from two thirds of its life on, and its files are
+    replaced in their places; `renew=False` leaves that to `gatepost cert renew --daemon`.
     """
 
     def __init__(
@@ -36,8 +41,16 @@ class Client:
         key: FileName,
         timeout: float = 10.0,
         retry_for: float = 30.0,
+        renew: bool = True,
     ) -> None:
-        self._http = httpx.Client(**settings(base_url, ca=ca, cert=cert, key=key, timeout=timeout))
+
+        def open_http() -> httpx.Client:
+            return httpx.Client(**settings(base_url, ca=ca, cert=cert, key=key, timeout=timeout))
+
+        self._open = open_http
+        self._http = self._open()
+        self._former: list[httpx.Client] = []
+        self._upkeep = Upkeep(base_url, files_of(ca, cert, key), self._swap) if renew else None
         self._timing = flows.Timing(retry_for, time.monotonic, random.random)
 
     def send(
@@ -89,7 +102,16 @@ class Client:
         return self._run(flows.whoami(self._timing))
 
     def close(self) -> None:
-        self._http.close()
+        if self._upkeep is not None:
+            self._upkeep.wait(CLOSE_SECONDS)
+        for http in (self._http, *self._former):
+            http.close()
+
+    def _swap(self) -> None:
+        """The former one is kept: others may be in the middle of a request with it."""
+        new = self._open()
+        self._former.append(self._http)
+        self._http = new
 
     def __enter__(self) -> "Client":
         return self
@@ -106,6 +128,8 @@ class Client:
         return f"<Client of {self._http.base_url}>"
 
     def _run(self, flow: flows.Flow[flows.T]) -> flows.T:
+        if self._upkeep is not None:
+            self._upkeep.look()
         heard: flows.Heard = None
         while True:
             try:

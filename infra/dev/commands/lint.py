@@ -5,12 +5,18 @@ import sys
 from infra.dev.paths import ROOT, VENV
 from infra.dev.steps import Failure, run, step
 
+
+def _scripts() -> list[str]:
+    folders = (ROOT / "certs", ROOT / "main_server")
+    return sorted(str(file) for folder in folders for file in folder.glob("*.sh"))
+
+
 CHECKS = {
     "ruff check": ["ruff", "check", "--quiet", "--output-format=concise"],
     "ruff format": ["ruff", "format", "--check", "--quiet"],
     "mypy, strict": ["mypy", "--no-error-summary"],
     "import-linter": ["lint-imports"],
-    "shellcheck": ["shellcheck", "dev", ".ci/run"],
+    "shellcheck": ["shellcheck", "dev", ".ci/run", *_scripts()],
 }
 
 

@@ -81,3 +81,11 @@ def list_rows(connection: Connection, wanted: Filter, now: datetime) -> list[Row
         conditions.append(c.not_after <= moment + wanted.expiring_within)
     query = select(*_COLUMNS).where(*conditions).order_by(c.serial).limit(min(wanted.limit, MOST))
     return [Row(*row) for row in connection.execute(query)]
+
+
+def find_by_key(connection: Connection, public_key: bytes) -> Row | None:
+    """The active certificate of a key."""
+    c = certificates.c
+    query = select(*_COLUMNS).where(c.public_key == public_key, c.status == "active").limit(1)
+    row = connection.execute(query).one_or_none()
+    return Row(*row) if row else None

@@ -82,7 +82,7 @@ def _builder(
         .issuer_name(issuer)
         .public_key(public_key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=abs(days) + 1))
+        .not_valid_before(now - (timedelta(hours=1) if days > 0 else timedelta(days=1 - days)))
         .not_valid_after(now + timedelta(days=days))
     )
 

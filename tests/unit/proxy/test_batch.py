@@ -90,6 +90,7 @@ class Caller:
             rules=Validation(),
             intake=parts[0],
             statuses=None,  # type: ignore[arg-type]
+            renewals=None,  # type: ignore[arg-type]
         )
         self.context = Context("request-1", "trace-1")
         self._certificate = HeldCertificate(client.fingerprint, identity())

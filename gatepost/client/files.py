@@ -1,0 +1,102 @@
+"""The files of a holder, and how a new pair takes the place of the old one.
+
+Two files can't change at once. So the new pair is whole on disk before the first changes; whoever
+comes after an interruption finishes it, and a reader that meets one of each reads again.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from gatepost.client.errors import CertificateError
+from gatepost.client.keys import make_key
+from gatepost.errors import ConfigurationError
+from gatepost.whole_file import replace_file
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    ca: Path
+    cert: Path
+    key: Path
+
+    @property
+    def next_cert(self) -> Path:
+        return self.cert.with_name(self.cert.name + ".next")
+
+    @property
+    def next_key(self) -> Path:
+        return self.key.with_name(self.key.name + ".next")
+
+    def leaf(self) -> x509.Certificate:
+        try:
+            return x509.load_pem_x509_certificates(self.cert.read_bytes())[0]
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "it is not PEM"
+            raise CertificateError(f"{self.cert} can't be read: {reason}.") from None
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """One at a time: of two programs that share the files, the second sees what the first did.
+
+        What was interrupted is finished first.
+        """
+        with _lock(self.key.with_name(self.key.name + ".lock")):
+            self._finish()
+            yield
+
+    def new_key(self) -> bytes:
+        """The next key; the one of an attempt before, so that what it was granted isn't lost."""
+        if not self.next_key.exists():
+            _put(self.next_key, make_key())
+        return self.next_key.read_bytes()
+
+    def prepare(self, chain: bytes, ca: bytes) -> "Files":
+        """The new pair under the names that it has until it is swapped in."""
+        _put(self.ca, ca)
+        _put(self.next_cert, chain)
+        return Files(self.ca, self.next_cert, self.next_key)
+
+    def swap(self) -> None:
+        self._finish()
+
+    def _finish(self) -> None:
+        if not self.next_cert.exists():
+            return
+        leaf = x509.load_pem_x509_certificates(self.next_cert.read_bytes())[0]
+        if self.next_key.exists() and _is_for(self.next_key, leaf):
+            _put(self.key, self.next_key.read_bytes())
+        if _is_for(self.key, leaf):
+            _put(self.cert, self.next_cert.read_bytes())
+            self.next_key.unlink(missing_ok=True)
+        self.next_cert.unlink()
+
+
+def _is_for(key: Path, leaf: x509.Certificate) -> bool:
+    return load_pem_private_key(key.read_bytes(), None).public_key() == leaf.public_key()
+
+
+def _put(file: Path, data: bytes) -> None:
+    try:
+        replace_file(file, data)
+    except ConfigurationError as error:
+        raise CertificateError(error.detail) from None
+
+
+@contextmanager
+def _lock(file: Path) -> Iterator[None]:
+    try:
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise CertificateError(f"{file} can't be made: {error.strerror}.") from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

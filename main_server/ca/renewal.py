@@ -1,0 +1,108 @@
+"""Renewal by the holder: a new key, the same identity, from two thirds of the life on.
+
+The old certificate goes on until it expires: both are good meanwhile. When its intermediate is
+being replaced, it may be renewed at once. A repeated request is given the same certificate.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+
+from cryptography import x509
+from sqlalchemy import Engine
+
+from gatepost.errors import BadSigningRequest, KeyUsedBefore, NotFound, NotYet, UnknownCertificate
+from gatepost.identity import Identity, Role
+from gatepost.renewal import is_signed_by, renewable_from
+from main_server.ca.authority import Authority, Order, Usage
+from main_server.ca.csr import key_for, read_csr
+from main_server.ca.keys import PublicKey, check_key, key_digest
+from main_server.ca.listed.repository import Filter, Row, Status, find_by_key, list_rows
+from main_server.ca.profiles import PROFILES, make_order
+from main_server.ca.revoked.repository import Selection
+from main_server.ca.service import Certified, certify
+from main_server.clients.service import ensure
+from main_server.database import transact
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """Which certificate is renewed, the request for the new one, and the old key's signature."""
+
+    fingerprint: str
+    csr: bytes
+    signature: bytes
+    usage: Usage | None = None
+
+
+def renew(
+    engine: Engine, authority: Authority, asked: Renewal, caller: Identity, now: datetime
+) -> Certified:
+    held, leaf = _held(engine, asked, caller, now)
+    if not is_signed_by(leaf, asked.signature, asked.csr):
+        raise BadSigningRequest("It is not signed by the key of the certificate that is renewed.")
+    row, old = _model(engine, held, leaf, asked.usage, now)
+    order = _order(row.identity, old)
+    key = key_for(read_csr(asked.csr), order)
+    if (before := _given_before(engine, row, key)) is not None:
+        return Certified(before, authority.chain(before))
+    if key_digest(key) == key_digest(check_key(leaf.public_key())):
+        raise KeyUsedBefore()
+    due = renewable_from(old)
+    if now < due and row.issuer == authority.kid:
+        raise NotYet(f"It can be renewed from {due:%Y-%m-%d %H:%M} UTC on.")
+    if row.identity.role is Role.CLIENT:
+        ensure(engine, row.identity, now)
+    actor = caller.uri if caller == row.identity else row.identity.uri
+    return certify(engine, authority, order, key, now, actor, "certificate.renewed")
+
+
+def _held(
+    engine: Engine, asked: Renewal, caller: Identity, now: datetime
+) -> tuple[Row, x509.Certificate]:
+    """The certificate that is shown. A proxy may bring that of a client."""
+    wanted = Filter(Selection(fingerprint=asked.fingerprint), Status.ACTIVE)
+    rows = transact(engine, partial(list_rows, wanted=wanted, now=now))
+    if not rows or rows[0].der is None:
+        raise UnknownCertificate()
+    brought = caller.role is Role.PROXY and rows[0].identity.role is Role.CLIENT
+    if rows[0].identity != caller and not brought:
+        raise UnknownCertificate()
+    return rows[0], x509.load_der_x509_certificate(rows[0].der)
+
+
+def _model(
+    engine: Engine, held: Row, leaf: x509.Certificate, usage: Usage | None, now: datetime
+) -> tuple[Row, x509.Certificate]:
+    """What the new one is to be like: the one shown, or the holder's latest of another usage."""
+    if usage is None or usage is _usage(leaf):
+        return held, leaf
+    who = held.identity
+    where = Selection(domain=who.domain, role=who.role, name=who.name)
+    rows = transact(engine, partial(list_rows, wanted=Filter(where, Status.ACTIVE), now=now))
+    pairs = [(row, x509.load_der_x509_certificate(row.der)) for row in rows if row.der]
+    fitting = [(row, one) for row, one in pairs if _usage(one) is usage]
+    if not fitting:
+        raise NotFound(f"You have no certificate for {usage.name.lower()} that could be renewed.")
+    return max(fitting, key=lambda pair: pair[0].not_after)
+
+
+def _usage(certificate: x509.Certificate) -> Usage:
+    value = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    return Usage(next(iter(value)))
+
+
+def _order(identity: Identity, old: x509.Certificate) -> Order:
+    """A life that was given shorter stays so."""
+    names = old.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    hosts = [str(name.value) for name in names if isinstance(name, x509.DNSName | x509.IPAddress)]
+    life = old.not_valid_after_utc - old.not_valid_before_utc
+    whole = timedelta(seconds=round(life.total_seconds()))
+    return make_order(identity, _usage(old), hosts, min(whole, PROFILES[identity.role].lifetime))
+
+
+def _given_before(engine: Engine, row: Row, key: PublicKey) -> x509.Certificate | None:
+    found = transact(engine, partial(find_by_key, public_key=key_digest(key)))
+    if found is None or found.serial == row.serial or found.identity != row.identity:
+        return None
+    return x509.load_der_x509_certificate(found.der) if found.der else None

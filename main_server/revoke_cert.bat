@@ -1,0 +1,3 @@
+@echo off
+rem As certs\revoke_cert.bat. Untested: we have no Windows.
+"%~dp0..\certs\revoke_cert.bat" %*

@@ -1,0 +1,192 @@
+"""Renewal by the holder: from two thirds of the life on, with a new key, and nothing fails."""
+
+import base64
+import json
+import shutil
+import threading
+from datetime import timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from gatepost.cli.main import run
+from gatepost.client import Client
+from gatepost.client.files import Files
+from gatepost.client.keys import make_key, make_request
+from gatepost.client.renewing import PATH
+from gatepost.identity import Identity, Role
+from gatepost.renewal import sign_renewal
+from gatepost.tls import TlsFiles
+from infra.dev.stack import Stack
+from main_server.ca.authority import Order, Usage, load_authority, utc_now
+from main_server.ca.service import issue
+from tests.acceptance.site import Site, accepted, eventually, post
+from tests.factories import BODY, HOSTS, NUMBER, identity
+
+
+@pytest.fixture(scope="session")
+def site(stack: Stack) -> Site:
+    site = Site(stack)
+    site.wait_ready()
+    return site
+
+
+def old(site: Site, folder: Path, *, due: bool = True) -> Files:
+    """A client's certificate that is in the last third of its life, unless it shall not be."""
+    holder = identity(name=f"r-{uuid4().hex[:10]}")
+    site.issue(holder)  # so that the client is there
+    life, lived = timedelta(days=9), timedelta(days=8 if due else 1)
+    authority = load_authority(site.stack.place.folder / "ca")
+    made = issue(site.engine, authority, Order(holder, Usage.CLIENT, life), utc_now() - lived)
+    folder.mkdir()
+    files = Files(folder / "ca.pem", folder / "me.pem", folder / "me.key")
+    shutil.copy(site.stack.place.pki / "ca.pem", files.ca)
+    files.cert.write_bytes(made.chain_pem)
+    files.key.write_bytes(made.key_pem)
+    files.key.chmod(0o600)
+    wait_known(site, files)
+    return files
+
+
+def trusted(files: Files) -> TlsFiles:
+    return TlsFiles(files.cert, files.key, files.ca)
+
+
+def wait_known(site: Site, files: Files) -> None:
+    def known() -> bool:
+        with site.calling(trusted(files)) as client:
+            return client.get("/api/v1/whoami").status_code == 200
+
+    eventually(lambda: all(known() for _ in range(6)), "the edge knows it")
+
+
+def command(site: Site, files: Files, *more: str) -> list[str]:
+    where = ["--url", site.url("proxy"), "--ca", str(files.ca)]
+    return ["cert", "renew", *where, "--cert", str(files.cert), "--key", str(files.key), *more]
+
+
+def asked(files: Files, csr: bytes, key: bytes | None = None) -> dict[str, str]:
+    signer = load_pem_private_key(key or files.key.read_bytes(), None)
+    signature = sign_renewal(signer, csr)  # type: ignore[arg-type]
+    parts = {"csr": csr, "signature": signature}
+    return {name: base64.b64encode(value).decode() for name, value in parts.items()}
+
+
+def test_the_command_renews_with_a_new_key_and_both_are_good(
+    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = old(site, tmp_path / "me")
+    before = shutil.copytree(tmp_path / "me", tmp_path / "before")
+    assert run(command(site, files, "--json")) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["renewed"] is True
+    leaf = files.leaf()
+    was = x509.load_pem_x509_certificate((before / "me.pem").read_bytes())
+    assert leaf.public_key() != was.public_key()
+    assert leaf.serial_number != was.serial_number
+    assert files.key.stat().st_mode & 0o077 == 0
+    assert sorted(one.name for one in (tmp_path / "me").iterdir()) == [
+        "ca.pem", "me.key", "me.key.lock", "me.pem",
+    ]  # fmt: skip
+    wait_known(site, files)
+    for one in (files, Files(before / "ca.pem", before / "me.pem", before / "me.key")):
+        with site.calling(trusted(one)) as client:
+            accepted(post(client))
+    assert run(command(site, files, "--json")) == 0
+    assert json.loads(capsys.readouterr().out)["renewed"] is False
+
+
+def test_before_two_thirds_of_its_life_it_is_refused(site: Site, tmp_path: Path) -> None:
+    files = old(site, tmp_path / "me", due=False)
+    assert run(command(site, files)) == 0, "it is not time, and nothing is asked"
+    assert run(command(site, files, "--now")) == 3
+    with site.calling(trusted(files)) as client:
+        answer = client.post(PATH, json=asked(files, make_request(make_key())))
+    assert answer.json()["type"] == "urn:gatepost:problem:not-yet"
+
+
+def test_an_answer_that_was_lost_is_given_again(site: Site, tmp_path: Path) -> None:
+    files = old(site, tmp_path / "me")
+    body = asked(files, make_request(make_key()))
+    with site.calling(trusted(files)) as client:
+        first, again = (client.post(PATH, json=body) for _ in range(2))
+    assert first.status_code == 201, first.text
+    assert again.json() == first.json()
+
+
+def test_who_has_not_the_old_key_renews_nothing(site: Site, tmp_path: Path) -> None:
+    files = old(site, tmp_path / "me")
+    csr = make_request(make_key())
+    with site.calling(trusted(files)) as client:
+        bodies: list[object] = [asked(files, csr, make_key()), {"csr": "x", "signature": "y"}, {}]
+        for wrong in [*bodies, []]:
+            assert client.post(PATH, json=wrong).status_code in (400, 422)
+        own = asked(files, make_request(files.key.read_bytes()))
+        assert client.post(PATH, json=own).json()["type"].endswith("key-used-before")
+        other = asked(old(site, tmp_path / "other"), csr)
+        assert client.post(PATH, json=other).status_code == 422
+    # Nor does a proxy, for whom it carries.
+    fingerprint = {"fingerprint": files.leaf().fingerprint(SHA256()).hex()}
+    with site.calling("proxy-client", "main_server") as proxy:
+        forged = asked(files, csr, make_key()) | fingerprint
+        assert proxy.post("/internal/certificates/renew", json=forged).status_code == 422
+
+
+def test_infrastructure_renews_at_the_main_server(site: Site, tmp_path: Path) -> None:
+    holder = Identity("gatepost", Role.PROXY, f"p-{uuid4().hex[:8]}")
+    authority = load_authority(site.stack.place.folder / "ca")
+    then, life = utc_now() - timedelta(days=8), timedelta(days=9)
+    calls = issue(site.engine, authority, Order(holder, Usage.CLIENT, life), then)
+    issue(site.engine, authority, Order(holder, Usage.SERVER, life, HOSTS), then)
+    files = Files(site.stack.place.pki / "ca.pem", tmp_path / "p.pem", tmp_path / "p.key")
+    files.cert.write_bytes(calls.chain_pem)
+    files.key.write_bytes(calls.key_pem)
+    body = asked(files, make_request(make_key())) | {"usage": "server"}
+    with site.calling(trusted(files), "main_server") as proxy:
+
+        def renewed() -> httpx.Response | None:
+            answer = proxy.post("/internal/certificates/renew", json=body)
+            return answer if answer.status_code == 201 else None
+
+        found = eventually(renewed, "it is known and renews")
+        assert found is not None
+        leaf = x509.load_pem_x509_certificate(found.json()["cert"].encode())
+        names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        assert names.get_values_for_type(x509.DNSName) == ["localhost"]
+        theirs = asked(files, make_request(make_key())) | {"fingerprint": "00" * 32}
+        assert proxy.post("/internal/certificates/renew", json=theirs).status_code == 403
+
+
+def test_the_library_renews_by_itself_and_no_send_fails(site: Site, tmp_path: Path) -> None:
+    files = old(site, tmp_path / "me")
+    failed: list[Exception] = []
+    before, stop, sent = files.leaf(), threading.Event(), [0]
+    with Client(
+        site.url("proxy"), ca=files.ca, cert=files.cert, key=files.key, retry_for=0
+    ) as gateway:
+
+        def send() -> None:
+            while not stop.is_set():
+                try:
+                    gateway.send(NUMBER, BODY)
+                    sent[0] += 1
+                except Exception as error:
+                    failed.append(error)
+
+        threads = [threading.Thread(target=send) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        eventually(lambda: files.leaf() != before, "it renews")
+        more = sent[0] + 60
+        eventually(lambda: sent[0] >= more or failed, "more is sent")
+        stop.set()
+        for thread in threads:
+            thread.join(20)
+        assert failed == []
+        shown = gateway.whoami().certificate.serial
+    assert shown == f"{files.leaf().serial_number:032x}"

@@ -1,0 +1,129 @@
+"""The intermediate is replaced while all runs: prepared, switched to, and the old one retired."""
+
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from sqlalchemy import Engine
+
+from infra.dev.engines import RedisServer
+from main_server.ca.authorities import Authorities
+from main_server.ca.parts import to_pem
+from tests.integration.main_server.ca_room import CaRoom, openssl
+
+
+@pytest.fixture
+def room(
+    tmp_path: Path,
+    engine: Engine,
+    database_url: str,
+    redis_url: str,
+    redis_server: RedisServer,
+    capsys: pytest.CaptureFixture[str],
+) -> CaRoom:
+    return CaRoom(tmp_path, engine, database_url, redis_server.url("gatepost_main"), capsys)
+
+
+def pins(room: CaRoom) -> Path:
+    return room.file("pins.pem", room.done("ca", "pins").out.encode())
+
+
+def is_good(room: CaRoom, name: str, trusted: Path) -> bool:
+    """By the intermediates that are pinned, and their lists: the root is not enough."""
+    leaf = room.out / f"{name}.pem"
+    options = ("-partial_chain", "-crl_check", "-CRLfile", room.crl_file)
+    only = room.file("only.pem", _intermediates(trusted))
+    return openssl("verify", *options, "-CAfile", only, leaf).returncode == 0
+
+
+def _intermediates(trusted: Path) -> bytes:
+    found = x509.load_pem_x509_certificates(trusted.read_bytes())
+    return b"".join(to_pem(one) for one in found if one.issuer != one.subject)
+
+
+def test_the_next_one_is_trusted_before_it_signs(room: CaRoom) -> None:
+    room.issue("old")
+    room.done("crl", "publish")
+    assert is_good(room, "old", pins(room))
+    assert room.gatepost("ca", "switch", "--yes").code == 2, "nothing is prepared"
+    room.done("ca", "prepare")
+    both = pins(room)
+    assert len(x509.load_pem_x509_certificates(both.read_bytes())) == 3
+    room.issue("meanwhile")
+    assert is_good(room, "old", both)
+    assert is_good(room, "meanwhile", both), "the old one signs until the switch"
+
+
+def test_after_the_switch_both_are_good(room: CaRoom) -> None:
+    room.issue("old")
+    running = Authorities(room.ca)
+    before = running.signing.kid
+    room.done("ca", "prepare")
+    both = pins(room)
+    assert room.gatepost("ca", "switch").code == 2, "it asks first"
+    room.done("ca", "switch", "--yes")
+    assert running.refresh()
+    assert running.signing.kid != before, "a running main server signs with the new one"
+    room.issue("new")
+    assert is_good(room, "new", both)
+    assert is_good(room, "old", both), "the old certificates are good until they are replaced"
+    states = {one["state"]: one for one in room.done("ca", "status", "--json").json["authorities"]}
+    assert set(states) == {"signs", "retiring"}
+    assert (states["retiring"]["kid"], states["retiring"]["active"]) == (before, 1)
+    assert room.gatepost("ca", "prepare").code == 2, "one after the other"
+
+
+def test_what_a_retired_one_has_signed_is_revoked_for_everybody(room: CaRoom) -> None:
+    room.issue("old")
+    room.done("ca", "prepare")
+    both = pins(room)
+    room.done("ca", "switch", "--yes")
+    room.issue("new")
+    assert room.done("ca", "retire", "--dry-run", "--json").json["active"] == 1
+    assert is_good(room, "old", both)
+    room.done("ca", "retire", "--yes")
+    assert not is_good(room, "old", both), "revoked, for who still trusts the old one"
+    assert is_good(room, "new", both), "who still trusts the old one has a list to go by"
+    last = pins(room)
+    assert len(x509.load_pem_x509_certificates(last.read_bytes())) == 2
+    assert is_good(room, "new", last)
+    assert not is_good(room, "old", last)
+    assert not (room.ca / "retiring.key").exists()
+    assert room.gatepost("ca", "retire", "--yes").code == 4
+    shown = room.done("cert", "show", "--json", f"{room.domain}:old").json
+    assert (shown["status"], shown["reason"]) == ("revoked", "cACompromise")
+    assert room.done("audit", "verify").code == 0
+
+
+def test_the_last_list_lives_as_long_as_the_intermediate(room: CaRoom) -> None:
+    room.issue("old")
+    old = Authorities(room.ca).signing
+    for command in (("prepare",), ("switch", "--yes"), ("retire", "--yes")):
+        room.done("ca", *command)
+    found = {one["issuer"]: one for one in room.done("crl", "show", "--json").documents}
+    until = old.certificate.not_valid_after_utc
+    assert found[old.kid]["next_update"].startswith(f"{until:%Y-%m-%dT%H:%M:%S}")
+    assert len(found[old.kid]["entries"]) == 1
+
+
+def test_without_the_roots_key_there_is_no_next_one(room: CaRoom) -> None:
+    (room.ca / "root.key").rename(room.folder / "offline.key")
+    said = room.gatepost("ca", "prepare")
+    assert said.code == 2
+    assert "bring it here" in said.err
+    room.issue("a")  # all else goes on without it
+
+
+def test_a_switch_that_was_interrupted_goes_on(room: CaRoom) -> None:
+    room.done("ca", "prepare")
+    old, new = (x509.load_pem_x509_certificate((room.ca / f"{n}.pem").read_bytes())
+                for n in ("intermediate", "next"))  # fmt: skip
+    # The power goes out between the two files of the copy.
+    for part in ("key", "pem"):
+        (room.ca / f"retiring.{part}").write_bytes((room.ca / f"intermediate.{part}").read_bytes())
+    (room.ca / "intermediate.key").write_bytes((room.ca / "next.key").read_bytes())
+    assert room.gatepost("cert", "list").code == 0
+    room.done("ca", "switch", "--yes")
+    authorities = Authorities(room.ca)
+    assert [one.certificate for one in authorities.all] == [new, old]
+    room.issue("a")

@@ -1,0 +1,59 @@
+"""The scripts of the design: thin, and what they run is `gatepost`."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from infra.dev.engines import RedisServer
+from infra.dev.paths import ROOT
+from tests.integration.main_server.ca_room import CaRoom, openssl
+
+SCRIPTS = ("init_ca", "generate_cert", "renew_cert", "revoke_cert", "list_certs")
+
+
+@pytest.fixture
+def room(
+    tmp_path: Path,
+    engine: Engine,
+    database_url: str,
+    redis_url: str,
+    redis_server: RedisServer,
+    capsys: pytest.CaptureFixture[str],
+) -> CaRoom:
+    return CaRoom(tmp_path, engine, database_url, redis_server.url("gatepost_main"), capsys)
+
+
+def script(room: CaRoom, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(ROOT / f"{name}.sh"), *arguments],
+        env={**os.environ, "GATEPOST_CONFIG": str(room.config)},
+        cwd=room.folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+
+
+def test_from_a_certificate_to_its_revocation(room: CaRoom) -> None:
+    who = f"client_001.{room.domain}"
+    assert "was there already" in script(room, "certs/init_ca").stdout
+    assert script(room, "main_server/generate_cert", who).returncode == 0
+    assert (room.folder / "client_001.key").exists()
+    listed = script(room, "certs/list_certs", "--domain", room.domain)
+    assert "active" in listed.stdout
+    assert script(room, "certs/revoke_cert", who).returncode == 2, "it asks first"
+    assert script(room, "main_server/revoke_cert", who, "--yes").returncode == 0
+    assert "Revoked Certificates" in openssl("crl", "-in", room.crl_file, "-text").stdout
+
+
+def test_each_has_a_shim_that_says_that_it_is_untested() -> None:
+    files = [ROOT / "certs" / f"{name}.bat" for name in SCRIPTS]
+    files += [ROOT / "main_server" / f"{name}.bat" for name in ("generate_cert", "revoke_cert")]
+    for file in files:
+        assert "Untested" in file.read_text()
+        assert file.with_suffix(".sh").stat().st_mode & 0o111
