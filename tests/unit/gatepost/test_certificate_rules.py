@@ -19,6 +19,7 @@ from tests.forging import (
     SERVER_AUTH,
     Form,
     Signer,
+    by_openssl,
     der_uri,
     read_signer,
     sign,
@@ -83,6 +84,13 @@ def test_one_for_calling_is_none_for_being_called_and_the_other_way_round(signer
 def test_what_is_wrong_with_it_is_told(signer: Signer, given: dict[str, Any], reason: str) -> None:
     with pytest.raises(BadIdentity, match=reason):
         _ = made(signer, **given).caller
+
+
+def test_version_1_is_told_so(signer: Signer, tmp_path: Path) -> None:
+    pem, _ = by_openssl(signer, tmp_path, None)
+    [first, *_] = x509.load_pem_x509_certificates(pem)
+    with pytest.raises(BadIdentity, match="version 3"):
+        _ = Certificate(first.public_bytes(Encoding.DER)).caller
 
 
 def test_two_extensions_of_the_same_kind_are_not_chosen_from(signer: Signer) -> None:

@@ -1,0 +1,123 @@
+"""A real Redis as a source of what is revoked, and its wake-up."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from redis.asyncio import Redis
+
+from gatepost.clock import Clock
+from gatepost.queue import connect
+from gatepost.revocation import CHANNEL, KEY
+from gatepost.revoked import open_view
+from gatepost.service.revocation import Bell, NoAnswer, Poller, RedisSource, wake_up_loop
+from main_server.ca.revocation import publish
+from main_server.ca.watch import put
+from tests.lists import Issuer
+
+
+@pytest_asyncio.fixture
+async def redis(redis_url: str) -> AsyncIterator[Redis]:
+    async with connect(redis_url, 4) as redis:
+        yield redis
+
+
+@pytest.fixture
+def issuer(tmp_path: Path) -> Issuer:
+    return Issuer(tmp_path / "ca")
+
+
+async def test_what_was_published_is_learned_and_asked_for_once(
+    redis: Redis, issuer: Issuer
+) -> None:
+    state = issuer.state()
+    await publish(redis, state)
+    source = RedisSource(redis)
+    assert await source.ask(None) == state
+    assert await source.ask(state.number) is None
+    assert await source.ask(state.number - 1) == state
+    view = open_view(issuer.pins, Clock())
+    assert await Poller(source, view).poll()
+    assert view.problem is None
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        {},
+        {"number": "x", "data": b""},
+        {"number": "7"},
+        {"number": "7", "data": b"\xff"},
+        {"data": b"x"},
+    ],
+)
+async def test_what_can_not_be_read_is_no_answer(redis: Redis, held: Any) -> None:
+    if held:
+        await redis.hset(KEY, mapping=held)
+    with pytest.raises(NoAnswer):
+        await RedisSource(redis).ask(None)
+
+
+async def test_a_key_of_another_type_is_no_answer(redis: Redis) -> None:
+    await redis.set(KEY, "x")
+    with pytest.raises(NoAnswer):
+        await RedisSource(redis).ask(None)
+
+
+async def test_a_redis_that_has_less_is_told_and_one_that_has_more_is_left_alone(
+    redis: Redis, issuer: Issuer
+) -> None:
+    old, new = issuer.state(), issuer.state()
+    assert await put(redis, old)
+    assert not await put(redis, old)
+    assert await put(redis, new)
+    assert not await put(redis, old)
+    assert await RedisSource(redis).ask(None) == new
+
+
+async def test_whatever_is_published_rings(redis: Redis, issuer: Issuer) -> None:
+    async with listening(redis) as bell:
+        await listened(redis)
+        rung = bell.next()
+        await publish(redis, issuer.state())
+        async with asyncio.timeout(1):
+            await rung.wait()
+
+
+async def test_who_was_cut_off_listens_again(
+    redis: Redis, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gatepost.service.revocation.AGAIN_SECONDS", 0.01)
+    async with listening(redis) as bell:
+        for _ in range(3):
+            await listened(redis)
+            rung = bell.next()
+            await redis.client_kill_filter(_type="pubsub")
+            await listened(redis)
+            await publish(redis, issuer.state())
+            async with asyncio.timeout(2):
+                await rung.wait()
+
+
+@asynccontextmanager
+async def listening(redis: Redis) -> AsyncIterator[Bell]:
+    bell = Bell()
+    loop = asyncio.create_task(wake_up_loop(asyncio.Event(), redis, bell))
+    try:
+        yield bell
+    finally:
+        loop.cancel()
+        await asyncio.wait({loop}, timeout=5)
+
+
+async def listened(redis: Redis) -> None:
+    """Until somebody does."""
+    async with asyncio.timeout(5):
+        while True:
+            if dict(await redis.pubsub_numsub(CHANNEL)).get(CHANNEL.encode()):
+                return
+            await asyncio.sleep(0.005)

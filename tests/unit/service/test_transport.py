@@ -1,0 +1,156 @@
+"""Calls to a main server that is revoked, before, between and during them."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from gatepost.clock import Clock
+from gatepost.identity import Role
+from gatepost.revoked import Revoked, open_view
+from gatepost.service.calls import main_server_client
+from gatepost.settings import MainServer
+from gatepost.tls import TlsFiles, server_context
+from main_server.ca.authority import Usage
+from tests.factories import Pair, identity
+from tests.heard import until
+from tests.lists import Issuer
+
+ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"
+
+
+class Server:
+    """Answers every request, unless it is told to hold its answers back."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self._context = context
+        self.connections = 0
+        self.asked = 0
+        self.answers = True
+
+    async def start(self) -> int:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._context)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def stop(self) -> None:
+        self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while await reader.readuntil(b"\r\n\r\n"):
+                self.asked += 1
+                if self.answers:
+                    writer.write(ANSWER)
+        except (OSError, asyncio.IncompleteReadError):
+            writer.close()
+
+
+@pytest.fixture
+def issuer(tmp_path: Path) -> Issuer:
+    return Issuer(tmp_path / "ca")
+
+
+@pytest.fixture
+def main_pair(issuer: Issuer) -> Pair:
+    return issuer.pki.issue(identity(Role.MAIN, "gatepost", "main-1"), Usage.SERVER)
+
+
+@pytest.fixture
+def view(issuer: Issuer) -> Revoked:
+    return open_view(issuer.pins, Clock())
+
+
+@pytest_asyncio.fixture
+async def server(main_pair: Pair) -> AsyncIterator[Server]:
+    server = Server(server_context(main_pair.files, lambda _reason: None))
+    yield server
+    await server.stop()
+
+
+async def calling(
+    server: Server, issuer: Issuer, view: Revoked, *, unsure: bool = False
+) -> httpx.AsyncClient:
+    pair = issuer.pki.issue(identity(Role.PROXY, "gatepost", "proxy-1"))
+    files = TlsFiles(pair.cert, pair.key, issuer.pins)
+    url = f"https://localhost:{await server.start()}"
+    settings = MainServer(
+        url=url, cert_file=files.cert_file, key_file=files.key_file, ca_file=files.ca_file
+    )
+    return main_server_client(settings, 4, view, unsure=unsure)
+
+
+def sure(view: Revoked) -> None:
+    view.confirm(asyncio.get_running_loop().time())
+
+
+async def test_as_long_as_nothing_is_wrong_it_is_called(
+    server: Server, issuer: Issuer, view: Revoked
+) -> None:
+    view.learn(issuer.state())
+    async with await calling(server, issuer, view) as client:
+        sure(view)
+        for _ in range(3):
+            assert (await client.get("/")).status_code == 200
+    assert server.connections == 1
+
+
+async def test_who_is_not_sure_calls_nobody_but_for_asking_what_is_revoked(
+    server: Server, issuer: Issuer, view: Revoked
+) -> None:
+    view.learn(issuer.state())
+    async with await calling(server, issuer, view) as client:
+        with pytest.raises(httpx.ConnectError, match="nobody has confirmed"):
+            await client.get("/")
+    assert server.connections == 0
+    await server.stop()
+    async with await calling(server, issuer, view, unsure=True) as client:
+        assert (await client.get("/")).status_code == 200
+
+
+async def test_one_that_was_revoked_is_not_called(
+    server: Server, issuer: Issuer, view: Revoked, main_pair: Pair
+) -> None:
+    view.learn(issuer.state(main_pair))
+    for unsure in (False, True):
+        async with await calling(server, issuer, view, unsure=unsure) as client:
+            sure(view)
+            with pytest.raises(httpx.ConnectError, match="it was revoked"):
+                await client.get("/")
+        await server.stop()
+    assert server.asked == 0
+
+
+async def test_one_that_is_revoked_later_is_cut_off(
+    server: Server, issuer: Issuer, view: Revoked, main_pair: Pair
+) -> None:
+    """Kept connections, and those in the middle of a call: its answer is not believed any more."""
+    view.learn(issuer.state())
+    async with await calling(server, issuer, view) as client:
+        sure(view)
+        assert (await client.get("/")).status_code == 200
+        server.answers = False
+        call = asyncio.create_task(client.get("/"))
+        await until(lambda: server.asked == 2)
+        view.learn(issuer.state(main_pair))
+        sure(view)
+        with pytest.raises(httpx.ReadError):
+            await call
+        with pytest.raises(httpx.ConnectError, match="it was revoked"):
+            await client.get("/")
+
+
+async def test_one_of_an_issuer_that_is_not_pinned_is_not_called(
+    server: Server, issuer: Issuer, view: Revoked, tmp_path: Path
+) -> None:
+    """Though its chain ends at our root: so an intermediate that leaked is left behind."""
+    pins = tmp_path / "root alone.pem"
+    pins.write_bytes((tmp_path / "ca" / "root.pem").read_bytes())
+    async with await calling(server, issuer, open_view(pins, Clock()), unsure=True) as client:
+        with pytest.raises(httpx.ConnectError, match="not in our ca_file"):
+            await client.get("/")
+    assert view.problem
