@@ -201,7 +201,11 @@ class MutualTls(BoundedHttp):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         der = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
-        self.certificate = Certificate(der)
+        try:
+            self.certificate = Certificate(der)
+        except ValueError:
+            transport.abort()  # nobody could say later whose this connection is
+            raise
         super().connection_made(transport)
 
     def on_message_begin(self) -> None:
