@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from bench.revoking.bed import Bed, Victim
 from bench.revoking.callers import GAP_SECONDS, Live, Newcomers, Seen
 
-BEFORE_SECONDS, AFTER_SECONDS = 0.3, 1.6
+BEFORE_REQUESTS, BEFORE_SECONDS, AFTER_SECONDS = 3, 30.0, 1.6
 NEW_THREADS, RESUMING_THREADS = 2, 1
 
 
@@ -39,13 +39,15 @@ async def try_once(
     await live.open(connections)
     for one in (new, again):
         one.start()
-    await asyncio.sleep(BEFORE_SECONDS)
-    answered = await loop.run_in_executor(None, bed.revoke, victim)
-    await loop.run_in_executor(None, afterwards)
-    await asyncio.sleep(AFTER_SECONDS)
-    for one in (new, again):
-        await loop.run_in_executor(None, one.stop)
-    await live.close()
+    try:
+        await _all_accepted(live.seen, new.seen, again.seen)
+        answered = await loop.run_in_executor(None, bed.revoke, victim)
+        await loop.run_in_executor(None, afterwards)
+        await asyncio.sleep(AFTER_SECONDS)
+    finally:
+        for one in (new, again):
+            await loop.run_in_executor(None, one.stop)
+        await live.close()
     if len(live.seen.ended) != connections:
         raise AssertionError(f"{connections - len(live.seen.ended)} connections were not cut")
     return Outcome(
@@ -57,6 +59,13 @@ async def try_once(
         sessions_resumed=again.resumed,
         unsure=new.seen.unsure + live.seen.unsure + again.seen.unsure,
     )
+
+
+async def _all_accepted(*kinds: Seen) -> None:
+    """Until callers of each kind have been in: a trial has to have something to end."""
+    async with asyncio.timeout(BEFORE_SECONDS):
+        while not all(seen.accepted >= BEFORE_REQUESTS for seen in kinds):  # noqa: ASYNC110 - threads
+            await asyncio.sleep(0.01)
 
 
 def _after(seen: Seen, answered: float) -> float:
