@@ -7,6 +7,10 @@ from tests.chaos.checker.evidence import ACCEPTED, Fault, read
 from tests.chaos.timing import WINDOW, recovered_after, unavailable
 
 
+UNDER_WAY = 409
+"""The right answer to a twin, sent with the same key at the same instant: nothing was refused."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recovery:
     """Of one fault: how long until all that was sent was accepted and delivered again, and for how
@@ -27,7 +31,11 @@ class Recovery:
 class Sightings:
     def __init__(self, folder: Path) -> None:
         evidence = read(folder)
-        valid = [p for p in evidence.posts if p.expect == "deliver" and p.kind != "poison"]
+        valid = [
+            p
+            for p in evidence.posts
+            if p.expect == "deliver" and p.kind != "poison" and p.status != UNDER_WAY
+        ]
         self.posts = sorted((p.asked_wall, p.outcome == ACCEPTED) for p in valid)
         self.sent = [sent for sent, _ in self.posts]
         self.sent_first = sorted(p.asked_wall for p in valid if p.kind != "repeat")
