@@ -6,7 +6,6 @@ from pathlib import Path
 from tests.chaos.checker.evidence import ACCEPTED, Fault, read
 from tests.chaos.timing import WINDOW, recovered_after, unavailable
 
-
 UNDER_WAY = 409
 """The right answer to a twin, sent with the same key at the same instant: nothing was refused."""
 
