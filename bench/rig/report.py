@@ -22,7 +22,7 @@ def render(results: dict[str, Any]) -> str:
     parts = [
         "# Performance",
         "",
-        "Written by `./dev bench path --write`; every figure is of that one run, on its own stack:",
+        "Written by `./dev bench path`; every figure is of that one run, on its own stack:",
         "real mTLS, MariaDB flushing at commit, Redis with `appendfsync always`, everything on one",
         "machine, the load generator included. Ratios hold elsewhere, absolute figures do not.",
         "The table says how much of a core the generator used: far from 1, it held nobody up.",
@@ -92,7 +92,8 @@ def _complete(found: dict[str, Any] | None) -> list[str]:
         "| what | figure | noise |",
         "|---|---|---|",
         f"| batches of 100, 8 connections | {batch['accepted_per_second']} messages/s accepted,"
-        f" p95 {batch['p95_ms']} ms | {_noise(batch['noise'])} |",
+        f" p50 {batch['p50_ms']} ms, p95 {batch['p95_ms']} ms, p99 {batch['p99_ms']} ms"
+        f" | {_noise(batch['noise'])} |",
         f"| post → delivered at 100/s | {_latency(late)} |",
         f"| the same, while {parked['parked']} wait for a later attempt | {_latency(parked)} |",
         f"| a backlog of {drain['backlog']} | {drain['drained_per_second']} messages/s,"

@@ -24,12 +24,13 @@ from sqlalchemy import Engine, NullPool, create_engine, text
 from sqlalchemy.exc import OperationalError
 
 from bench.rig.machine import age
-from gatepost.clock import Clock
+from gatepost.clock import Clock, ledger_time
 from gatepost.ids import MessageIds
 from gatepost.queue import Entry, Queues, connect
 from infra.dev.ports import free_port
 from infra.dev.services import not_ready
 from infra.dev.stack import Stack
+from main_server.messages.repository import insert_queued
 
 REFRESH_SECONDS = 2.5
 QUEUE = "example.com:messages"
@@ -57,6 +58,8 @@ class Subject:
     table: str = "messages"
     complete: bool = True
     """Whether it has batches and leases, so that all measurements make sense."""
+    parked: int = 0
+    """Messages that wait for their time and are not to be waited for."""
     stopped: list[int] = field(default_factory=list)
 
     def pids(self) -> dict[str, list[int]]:
@@ -66,7 +69,7 @@ class Subject:
         return self._count("status = 'delivered'")
 
     def undelivered(self) -> int:
-        return self._count("status = 'queued'")
+        return self._count("status = 'queued'") - self.parked
 
     def wait_until_delivered(self, timeout: float = 120) -> None:
         deadline = time.monotonic() + timeout
@@ -104,8 +107,15 @@ class Subject:
         self.stopped = []
 
     def park(self, messages: int) -> None:
-        """Puts messages into the queue that wait for an attempt in an hour's time (I4)."""
-        asyncio.run(_park(self.stack.status()["redis"], messages))
+        """Puts messages into both stores that wait for an attempt in an hour's time (I4)."""
+        source, due = MessageIds(Clock()), Clock().now_ms() + 3_600_000
+        ids = [source.new().bytes for _ in range(messages)]
+        with self.engine.begin() as connection:
+            for first in range(0, messages, 1000):
+                rows = [_parked_row(id_, due) for id_ in ids[first : first + 1000]]
+                insert_queued(connection, rows)
+        self.parked = messages
+        asyncio.run(_park(self.stack.status()["redis"], ids, due))
 
     def restart(self, service: str) -> float:
         """Kills a service: how long the next one takes, from its first instruction until ready."""
@@ -193,18 +203,36 @@ def _instead(name: str, subject: Subject, folder: Path, status: dict[str, Any]) 
             os.kill(pid, signal.SIGCONT)
 
 
-async def _park(url: str, messages: int) -> None:
-    source, due = MessageIds(Clock()), int((time.time() + 3600) * 1000)
+async def _park(url: str, ids: list[bytes], due: int) -> None:
     async with connect(url) as store:
         queue = Queues(store, QUEUE).named(None)
-        for first in range(0, messages, 1000):
-            entries = [
-                Entry(source.new().bytes, PARKED, due_at=due, attempts=1)
-                for _ in range(min(1000, messages - first))
-            ]
-            await queue.enqueue(entries)
-        if (await queue.stats()).delayed != messages:
+        for first in range(0, len(ids), 1000):
+            some = ids[first : first + 1000]
+            await queue.enqueue([Entry(id_, PARKED, due_at=due, attempts=1) for id_ in some])
+        if (await queue.stats()).delayed != len(ids):
             raise RuntimeError("what was to wait doesn't")
+
+
+def _parked_row(id_: bytes, due: int) -> dict[str, Any]:
+    """As register would have written it, but for a body that nobody will open."""
+    now, then, end = (ledger_time(ms) for ms in (Clock().now_ms(), due, due + 86_400_000))
+    return {
+        "message_id": id_,
+        "client_id": "example.com:client_001",
+        "domain": "example.com",
+        "cert_fingerprint": bytes(32),
+        "sender_number_hashed": id_ * 2,
+        "hmac_kid": bytes(8),
+        "encrypted_body": PARKED[:200],
+        "key_id": 1,
+        "created_at": now,
+        "queued_at": now,
+        "due_at": then,
+        "expires_at": end,
+        "client_timestamp": None,
+        "queue": QUEUE,
+        "priority": 5,
+    }
 
 
 def _answers(service: str, status: dict[str, Any]) -> bool:
