@@ -23,11 +23,6 @@ from tests.chaos.transitions import watch_status
 from tests.heard import wait_until
 
 DRAIN_SECONDS = 12.0
-_REFUSE = (
-    "CREATE TRIGGER chaos_refuses BEFORE UPDATE ON messages FOR EACH ROW"
-    " IF NEW.status = 'delivered' AND OLD.status = 'queued'"
-    " THEN SIGNAL SQLSTATE '22001' SET MYSQL_ERRNO = 1406, MESSAGE_TEXT = 'not now'; END IF"
-)
 MOST_SECONDS = 120.0
 """Of load: a scene ends it earlier."""
 
@@ -77,10 +72,14 @@ class Bed:
             self.rig.start("main_server")
 
     @contextmanager
-    def reluctance(self) -> Iterator[None]:
-        """As long as this lasts the ledger refuses each delivery, for now."""
+    def refusing(self, event: str, condition: str, errno: int) -> Iterator[None]:
+        """As long as this lasts the ledger refuses such changes of `messages`, by this error."""
         with self.ledger() as connection:
-            connection.cursor().execute(_REFUSE)
+            connection.cursor().execute(
+                f"CREATE TRIGGER chaos_refuses BEFORE {event} ON messages FOR EACH ROW"
+                f" IF {condition} THEN SIGNAL SQLSTATE '22001'"
+                f" SET MYSQL_ERRNO = {errno}, MESSAGE_TEXT = 'not now'; END IF"
+            )
             try:
                 yield
             finally:

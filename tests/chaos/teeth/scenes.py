@@ -19,6 +19,9 @@ from tests.heard import wait_until
 from tests.wire import Fault, Wire
 
 LEASE_AND_MORE = 40.0
+DELIVERS = "NEW.status = 'delivered' AND OLD.status = 'queued'"
+TOO_LONG, LOCK_WAIT = 1406, 1205
+"""Errors of the ledger: one that a row would meet again, one that passes."""
 
 Scene = Callable[[Bed], None]
 
@@ -117,17 +120,11 @@ def refused_for_now(bed: Bed) -> None:
     """One of eight messages is refused until it is a second old; one process delivers."""
     rig = bed.rig
     rig.configure("worker", "worker", retry_interval=3)
-    with bed.ledger() as connection:
-        connection.cursor().execute(
-            "CREATE TRIGGER chaos_reluctant BEFORE UPDATE ON messages FOR EACH ROW"
-            " IF NEW.status = 'delivered' AND OLD.status = 'queued'"
-            " AND ORD(RIGHT(OLD.message_id, 1)) % 8 = 0"
-            " AND UTC_TIMESTAMP(3) < OLD.created_at + INTERVAL 1 SECOND"
-            " THEN SIGNAL SQLSTATE '22001' SET MYSQL_ERRNO = 1406, MESSAGE_TEXT = 'not now';"
-            " END IF"
-        )
+    some = "ORD(RIGHT(OLD.message_id, 1)) % 8 = 0"
+    young = "UTC_TIMESTAMP(3) < OLD.created_at + INTERVAL 1 SECOND"
     rig.start("main_server", "proxy", "worker")
-    with bed.load(rate=60.0, batch=0):
+    reluctant = bed.refusing("UPDATE", f"{DELIVERS} AND {some} AND {young}", TOO_LONG)
+    with reluctant, bed.load(rate=60.0, batch=0):
         bed.wait_heard(400)
 
 
@@ -191,7 +188,7 @@ def settled_too_late(bed: Bed) -> None:
         with bed.without_main_server():
             wait_until(lambda: late)
             bed.wait_heard(20)
-    with bed.reluctance():
+    with bed.refusing("UPDATE", DELIVERS, TOO_LONG):
         wait_until(lambda: rig.leased() == 0 and _delayed(bed) == rig.waiting(), LEASE_AND_MORE)
     user = urlsplit(rig.redis_server.url())
     with socket.create_connection(("127.0.0.1", rig.redis_server.port)) as connection:
@@ -242,8 +239,8 @@ def exposed_then_wiped(bed: Bed) -> None:
 def exposed_and_wiped_at_once(bed: Bed) -> None:
     """What is lost with Redis was said to be in Redis alone."""
     bed.rig.start("main_server", "proxy")
-    away = bed.fault("partition", "main>mariadb"), bed.rig.refused("main-ledger")
-    with bed.load(keyed=0, twins=0), away[0], away[1]:
+    locked = bed.refusing("INSERT", "TRUE", LOCK_WAIT)
+    with bed.load(keyed=0, twins=0), bed.fault("locks", "mariadb"), locked:
         bed.wait_heard(120)
         bed.wipe()
         bed.wait_heard(20)
