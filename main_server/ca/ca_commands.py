@@ -14,6 +14,8 @@ from gatepost.cli.words import plural, validity
 from gatepost.clock import iso, to_ms
 from gatepost.errors import NotFound
 from gatepost.settings import load
+from main_server.audit import repository as audit
+from main_server.audit.chain import Entry
 from main_server.ca import founding, repository, revocation
 from main_server.ca.authorities import Authorities
 from main_server.ca.authority import Authority, utc_now
@@ -71,9 +73,7 @@ def pins(config: Path | None) -> None:
 def prepare(config: Path | None, *, json: bool) -> None:
     with opened(config) as ca:
         made = founding.prepare(ca.settings.ca.folder, utc_now())
-        ca.authorities.refresh()
-        revocation.renew_lists(ca.engine, ca.authorities.all, datetime.now(UTC))
-        ca.publish()
+        _follow(ca, "issuer.prepared", made)
     words = (
         f"The next intermediate is {made.kid[:8]}. Give all peers the CA file that "
         "`gatepost ca pins` writes; then: gatepost ca switch"
@@ -85,9 +85,7 @@ def switch(config: Path | None, *, yes: bool, json: bool) -> None:
     with opened(config) as ca:
         confirm("Do all peers have the CA file with the next intermediate?", yes=yes)
         made = founding.switch(ca.settings.ca.folder)
-        ca.authorities.refresh()
-        revocation.renew_lists(ca.engine, ca.authorities.all, datetime.now(UTC))
-        ca.publish()
+        _follow(ca, "issuer.switched", made)
     words = (
         f"{made.kid[:8]} signs now, and every holder may renew at once. "
         "`gatepost ca status` counts who hasn't; then: gatepost ca retire"
@@ -137,6 +135,15 @@ def publish(config: Path | None, *, json: bool) -> None:
         file = ca.settings.ca.crl_file
     words = f"The lists are signed anew; they are in {file}."
     _tell(Output(json=json), {"revocation_number": number, "file": str(file)}, words)
+
+
+def _follow(ca: Opened, action: str, made: Authority) -> None:
+    """The files have changed: audit log, lists and those who read them follow."""
+    ca.authorities.refresh()
+    entry, now = Entry(actor(), action, f"issuer {made.kid}"), datetime.now(UTC)
+    transact(ca.engine, lambda c: audit.append(c, entry, now))
+    revocation.renew_lists(ca.engine, ca.authorities.all, now)
+    ca.publish()
 
 
 def _states(ca: Opened) -> list[tuple[Authority, str]]:

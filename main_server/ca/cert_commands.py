@@ -14,6 +14,7 @@ from gatepost.identity import Identity, Role
 from main_server.ca import files, revocation
 from main_server.ca.authority import Usage
 from main_server.ca.crl import Reason
+from main_server.ca.enrolment import make_token
 from main_server.ca.founding import read_pins
 from main_server.ca.holders import place_holder
 from main_server.ca.listed.repository import MOST, Filter, Row, Status
@@ -82,6 +83,24 @@ def issue(
     expiry = validity(made.certificate.not_valid_after_utc, _now())
     output.say((asked.identity.uri, "bold"), f" {expiry}, serial {made.serial}")
     output.say("Written: ", ", ".join(str(file) for file in written))
+
+
+def token(config: Path | None, name: str, minutes: float, *, json: bool) -> None:
+    lifetime = timedelta(minutes=minutes)
+    with opened(config) as ca:
+        domain, holder = place_holder(ca.engine, name)
+        identity = Identity(domain, Role.CLIENT, holder)
+        root = x509.load_pem_x509_certificate(files.read(ca.settings.ca.folder / "root.pem"))
+        made = make_token(ca.engine, identity, root, lifetime, _now(), actor())
+        url = ca.settings.ca.public_url
+    output = Output(json=json)
+    if json:
+        expires_at = _now() + lifetime
+        said = {"token": str(made), "identity": identity.uri, "expires_at": expires_at}
+        output.result({**said, "url": url})
+        return
+    output.say(str(made))
+    output.say(f"For {identity.uri}, good once: gatepost enrol {url or 'URL'}")
 
 
 def list_all(config: Path | None, shown: Shown, *, json: bool) -> None:

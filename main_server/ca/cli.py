@@ -151,6 +151,19 @@ def issue(  # noqa: PLR0913 - each is an option
     cert_commands.issue(config, wanted, out, pkcs12_password_file, json=json)
 
 
+@cert.command("token")
+def token(
+    name: Name,
+    config: ConfigFile = None,
+    minutes: Annotated[float, typer.Option(min=1, help="How long it is good.")] = 60,
+    json: Json = False,
+) -> None:
+    """Make a token for a client to enrol with, once. It is shown now, and kept nowhere."""
+    from main_server.ca import cert_commands
+
+    cert_commands.token(config, name, minutes, json=json)
+
+
 @cert.command("list")
 def list_(
     config: ConfigFile = None,

@@ -2,26 +2,11 @@
 
 from pathlib import Path
 
-import pytest
 from cryptography import x509
-from sqlalchemy import Engine
 
-from infra.dev.engines import RedisServer
 from main_server.ca.authorities import Authorities
 from main_server.ca.parts import to_pem
-from tests.integration.main_server.ca_room import CaRoom, openssl
-
-
-@pytest.fixture
-def room(
-    tmp_path: Path,
-    engine: Engine,
-    database_url: str,
-    redis_url: str,
-    redis_server: RedisServer,
-    capsys: pytest.CaptureFixture[str],
-) -> CaRoom:
-    return CaRoom(tmp_path, engine, database_url, redis_server.url("gatepost_main"), capsys)
+from tests.integration.main_server.ca.ca_room import CaRoom, openssl
 
 
 def pins(room: CaRoom) -> Path:

@@ -4,34 +4,20 @@ import stat
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import pkcs12
-from sqlalchemy import Engine, func, select
+from sqlalchemy import func, select
 
 from gatepost.identity import Identity, Role
-from infra.dev.engines import RedisServer
 from main_server.ca.authorities import Authorities
 from main_server.ca.authority import new_key, utc_now
 from main_server.ca.requests import Asked, grant
 from main_server.database import transact
 from main_server.tables import certificates
 from tests.csrs import make_csr
-from tests.integration.main_server.ca_room import CaRoom, openssl
-
-
-@pytest.fixture
-def room(
-    tmp_path: Path,
-    engine: Engine,
-    database_url: str,
-    redis_url: str,
-    redis_server: RedisServer,
-    capsys: pytest.CaptureFixture[str],
-) -> CaRoom:
-    return CaRoom(tmp_path, engine, database_url, redis_server.url("gatepost_main"), capsys)
+from tests.integration.main_server.ca.ca_room import CaRoom, openssl
 
 
 def verify(room: CaRoom, name: str, *more: str) -> subprocess.CompletedProcess[str]:

@@ -4,7 +4,6 @@ import asyncio
 import base64
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import httpx
 import pytest
@@ -12,12 +11,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA1, SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import ocsp
-from sqlalchemy import Connection, Engine, update
+from sqlalchemy import Connection, update
 
 from gatepost.clock import Clock
 from gatepost.logs import Log
 from gatepost.queue import connect
-from infra.dev.engines import RedisServer
 from main_server.ca.authority import new_key, utc_now
 from main_server.ca.crl import REBUILT_EVERY
 from main_server.ca.expiry import look_for_expiring
@@ -29,20 +27,8 @@ from main_server.database import Ledger, transact
 from main_server.settings import Authority as Settings
 from main_server.tables import certificates, crls, revocation_state
 from tests.factories import Pki, identity
-from tests.integration.main_server.ca_room import CaRoom, openssl
-from tests.integration.main_server.served import served
-
-
-@pytest.fixture
-def room(
-    tmp_path: Path,
-    engine: Engine,
-    database_url: str,
-    redis_url: str,
-    redis_server: RedisServer,
-    capsys: pytest.CaptureFixture[str],
-) -> CaRoom:
-    return CaRoom(tmp_path, engine, database_url, redis_server.url("gatepost_main"), capsys)
+from tests.integration.main_server.ca.ca_room import CaRoom, openssl
+from tests.integration.main_server.ca.served import served
 
 
 @pytest.fixture

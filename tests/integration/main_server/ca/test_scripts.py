@@ -2,28 +2,11 @@
 
 import os
 import subprocess
-from pathlib import Path
 
-import pytest
-from sqlalchemy import Engine
-
-from infra.dev.engines import RedisServer
 from infra.dev.paths import ROOT
-from tests.integration.main_server.ca_room import CaRoom, openssl
+from tests.integration.main_server.ca.ca_room import CaRoom, openssl
 
 SCRIPTS = ("init_ca", "generate_cert", "renew_cert", "revoke_cert", "list_certs")
-
-
-@pytest.fixture
-def room(
-    tmp_path: Path,
-    engine: Engine,
-    database_url: str,
-    redis_url: str,
-    redis_server: RedisServer,
-    capsys: pytest.CaptureFixture[str],
-) -> CaRoom:
-    return CaRoom(tmp_path, engine, database_url, redis_server.url("gatepost_main"), capsys)
 
 
 def script(room: CaRoom, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
