@@ -1,15 +1,15 @@
 """`./dev demo`: sixty seconds in which everything is killed under load, and what is left of it.
 
-A stack of its own in a temporary folder; the load, the dump and the checker are those of
+A stack of its own, in `var/demo`; the load, the dump and the checker are those of
 `./dev chaos`.
 """
 
 import json
 import os
 import re
+import shutil
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from infra.dev.child import Child
 from infra.dev.engines.find import clean_environment
-from infra.dev.paths import ROOT
+from infra.dev.paths import ROOT, VAR
 from infra.dev.stack import Stack
 from infra.dev.steps import Failure, give_up
 from tests.chaos.checker.verdict import Verdict
@@ -198,12 +198,14 @@ def tell(verdict: Verdict, report: Path) -> str:
 
 
 def main() -> int:
-    folder = Path(tempfile.mkdtemp(prefix="gatepost-demo-"))
-    folder.chmod(0o711)  # where we are root the database is somebody else, and passes through
+    folder = VAR / "demo"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o711)  # where we are root the database is somebody else, and passes through
     print("Starting a stack for the demo", flush=True)
     with Stack(folder / "var") as stack:
         print("One minute under load, in which everything is killed\n", flush=True)
         verdict = Demo(stack, folder).run()
+    shutil.rmtree(folder / "var")  # a ledger of nobody's
     print(tell(verdict, folder / "evidence" / "report.html"))
     return 0 if verdict.green else 1
 
