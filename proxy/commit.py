@@ -101,6 +101,7 @@ class _SideBySide:
     """Both commits of one message, under way. Callbacks, not tasks: this is the hot path."""
 
     __slots__ = (
+        "_declined",
         "_envelope",
         "_exposed",
         "_exposing",
@@ -122,6 +123,7 @@ class _SideBySide:
         self._queue = self._ledger = State.REFUSED
         to_ledger = ledger.breaker.allows()
         self._exposed, self._exposing = not to_ledger, False
+        self._declined = False
         if to_ledger:
             self._ledger = State.PENDING
             ledger.commit(envelope).add_done_callback(self._ledger_answered)
@@ -133,7 +135,10 @@ class _SideBySide:
 
     def _queue_answered(self, future: "asyncio.Future[None]") -> None:
         self._queue = _state(future)
-        self._consider()
+        if self._declined:
+            self._withdraw()
+        else:
+            self._consider()
 
     def _ledger_answered(self, future: "asyncio.Future[RegisterResult]") -> None:
         self._ledger = _state(future)
@@ -151,8 +156,14 @@ class _SideBySide:
         if self._timer is not None:
             self._timer.cancel()
         if not self.done.done():
-            self._queues.withdraw(self._envelope)
+            self._declined = True
+            self._withdraw()
             self.done.set_exception(Unavailable())
+
+    def _withdraw(self) -> None:
+        """While it is on its way into the queue, it can't be taken out: that could overtake it."""
+        if self._queue in (State.COMMITTED, State.UNKNOWN):
+            self._queues.withdraw(self._envelope)
 
     def _consider(self) -> None:
         states = (self._queue, self._ledger)
@@ -185,13 +196,15 @@ class _SideBySide:
             self._exposing = True
             self._queues.expose(self._envelope).add_done_callback(self._was_exposed)
 
-    def _was_exposed(self, future: "asyncio.Future[None]") -> None:
+    def _was_exposed(self, future: "asyncio.Future[bool]") -> None:
+        """What isn't noted may have been delivered, or wiped: now the ledger alone can say."""
         if self.done.done():
             return
-        if _state(future) is State.COMMITTED or self._ledger is State.COMMITTED:
-            self.done.set_result(verdict(self._queue, self._ledger))
+        if _state(future) is State.COMMITTED and future.result():
+            self.done.set_result(Durability.QUEUE)
         else:
-            self.done.set_exception(OutcomeUnknown())
+            self._queue = State.UNKNOWN
+            self._consider()
 
 
 def _state(future: "asyncio.Future[Any]") -> State:

@@ -7,6 +7,7 @@ the same message twice is committing it once, in both.
 import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import httpx
 import msgspec
@@ -26,6 +27,8 @@ from gatepost.queue import (
 )
 from proxy.breaker import Breaker
 from proxy.groups import Group
+
+R = TypeVar("R")
 
 PACE_SECONDS = 0.02
 """Between groups: each costs a call and a flush to disk, however small it is."""
@@ -65,14 +68,19 @@ class QueueStore:
     def late(self) -> None:
         self.breaker.late(max(lane.enqueueing.longest_flight() for lane in self._lanes.values()))
 
-    def expose(self, envelope: Envelope) -> "asyncio.Future[None]":
-        """Notes that only the queue has it, so that it is registered as soon as that can be."""
+    def expose(self, envelope: Envelope) -> "asyncio.Future[bool]":
+        """Notes that only the queue has it, so that it is registered as soon as that can be.
+
+        False if the queue hasn't got it any more: it was settled meanwhile, or wiped.
+        """
         return self._lane(envelope).exposing.submit(envelope.message_id.bytes)
 
     def withdraw(self, envelope: Envelope) -> None:
-        """Takes it out again, if it got in; where that fails it ends as the ledger says of it."""
-        lane = self._lane(envelope)
-        lane.withdrawing.submit(envelope.message_id.bytes)
+        """Takes it out again; where that fails it ends as the ledger says of it.
+
+        Only once its commit has been answered: or this could be done before that.
+        """
+        self._lane(envelope).withdrawing.submit(envelope.message_id.bytes)
 
     def _lane(self, envelope: Envelope) -> "_Lane":
         lane = self._lanes.get(envelope.queue)
@@ -89,28 +97,29 @@ class _Lane:
         self._queue = queue
         self._breaker = breaker
         self.enqueueing: Group[Waiting, None] = Group(self._enqueue, pace_seconds=PACE_SECONDS)
-        self.exposing: Group[bytes, None] = Group(self._expose)
-        self.withdrawing: Group[bytes, None] = Group(self._withdraw)
+        self.exposing: Group[bytes, bool] = Group(self._expose)
+        self.withdrawing: Group[bytes, bool] = Group(self._withdraw)
 
     async def _enqueue(self, group: list[Waiting]) -> list[None]:
-        return await self._try(self._queue.enqueue([_entry(one) for one in group]), len(group))
+        await self._try(self._queue.enqueue([_entry(one) for one in group]))
+        return [None] * len(group)
 
-    async def _expose(self, group: list[bytes]) -> list[None]:
-        return await self._try(self._queue.expose(group), len(group))
+    async def _expose(self, group: list[bytes]) -> list[bool]:
+        return await self._try(self._queue.expose(group))
 
-    async def _withdraw(self, group: list[bytes]) -> list[None]:
-        return await self._try(self._queue.remove(group), len(group))
+    async def _withdraw(self, group: list[bytes]) -> list[bool]:
+        return await self._try(self._queue.remove(group))
 
-    async def _try(self, call: Awaitable[object], size: int) -> list[None]:
+    async def _try(self, call: Awaitable[R]) -> R:
         try:
-            await call
+            answer = await call
         except Exception as error:  # a defect, too, must be told, and must not be tried for ever
             reason = str(error) if isinstance(error, QueueError) else type(error).__name__
             self._breaker.missed(reason)
             kind = StoreRefused if isinstance(error, _CLEAN) else StoreUnknown
             raise kind(reason) from None
         self._breaker.hit()
-        return [None] * size
+        return answer
 
 
 class LedgerStore:

@@ -58,7 +58,7 @@ async def test_what_a_sender_is_told(
         await settled()
     for exposing in stores.queue.exposing:
         assert not post.done()
-        answer(exposing, None)
+        answer(exposing, True)
 
     if isinstance(expected, Durability):
         assert await post is expected
@@ -98,7 +98,7 @@ async def test_the_second_store_has_a_tenth_of_a_second(first: str) -> None:
         while not stores.queue.exposing:
             assert not post.done()
             await asyncio.sleep(0.001)
-        answer(stores.queue.exposing[0], None)
+        answer(stores.queue.exposing[0], True)
     else:
         stores.ledger.answer(REGISTERED)
     assert await post is (QUEUE if first == "queue" else LEDGER)
@@ -128,7 +128,7 @@ async def test_what_only_redis_has_is_exposed_before_its_202() -> None:
     await settled()
     assert len(stores.queue.exposing) == 1
     assert not post.done()
-    answer(stores.queue.exposing[0], None)
+    answer(stores.queue.exposing[0], True)
     assert await post is QUEUE
 
 
@@ -143,7 +143,7 @@ async def test_a_late_ledger_that_fails_does_not_hurry_the_answer(late_answer: E
     stores.ledger.answer(late_answer)
     await settled()
     assert not post.done()
-    answer(stores.queue.exposing[0], None)
+    answer(stores.queue.exposing[0], True)
     assert await post is QUEUE
 
 
@@ -158,16 +158,43 @@ async def test_a_late_ledger_that_commits_while_exposing_makes_it_full() -> None
     await settled()
 
 
-@pytest.mark.parametrize("failure", [REFUSED, UNKNOWN], ids=["refused", "unknown"])
-async def test_what_could_not_be_exposed_is_not_promised(failure: Exception) -> None:
+NOT_EXPOSED = pytest.mark.parametrize(
+    "exposed", [REFUSED, UNKNOWN, False], ids=["refused", "unknown", "not there"]
+)
+
+
+@NOT_EXPOSED
+async def test_what_could_not_be_exposed_is_not_promised(exposed: Any) -> None:
     stores = Stores()
     post = await stores.post()
     stores.queue.answer(None)
     stores.ledger.answer(REFUSED)
     await settled()
-    answer(stores.queue.exposing[0], failure)
+    answer(stores.queue.exposing[0], exposed)
     with pytest.raises(OutcomeUnknown):
         await post
+
+
+@NOT_EXPOSED
+@pytest.mark.parametrize("ledger", [REGISTERED, REFUSED, UNKNOWN], ids=str)
+async def test_what_could_not_be_exposed_waits_for_a_late_ledger_to_say(
+    exposed: Any, ledger: Any
+) -> None:
+    """It may have been delivered meanwhile, and then it is there."""
+    stores = Stores()
+    post = await stores.post()
+    stores.queue.answer(None)
+    await asyncio.sleep(SECOND_STORE_SECONDS + 0.05)
+    answer(stores.queue.exposing[0], exposed)
+    await settled()
+    assert not post.done()
+    stores.ledger.answer(ledger)
+    if ledger is REGISTERED:
+        assert await post is LEDGER
+    else:
+        with pytest.raises(OutcomeUnknown):
+            await post
+    assert len(stores.queue.exposing) == 1
 
 
 async def test_what_is_not_offered_to_the_ledger_is_enqueued_exposed() -> None:
@@ -190,19 +217,26 @@ async def test_both_skipped_is_refused_at_once_and_asks_nobody() -> None:
     assert stores.commit.problem
 
 
-@pytest.mark.parametrize("queue", [None, REFUSED, "silent"], ids=str)
+@pytest.mark.parametrize("queue_first", [True, False], ids=["queue first", "ledger first"])
+@pytest.mark.parametrize("queue", [None, REFUSED, UNKNOWN], ids=["took it", "refused", "unknown"])
 @pytest.mark.parametrize("result", [Registered.EXPIRED, Registered.REFUSED])
 async def test_a_message_that_the_ledger_can_not_take_is_promised_by_nobody(
-    result: Registered, queue: Any
+    result: Registered, queue: Any, queue_first: bool
 ) -> None:
+    """And is taken out of the queue, unless it never got there."""
     stores = Stores()
     post = await stores.post()
-    if queue != "silent":
+    if queue_first:
         stores.queue.answer(queue)
+        await settled()
     stores.ledger.answer(RegisterResult(result=result, reason="expired"))
     with pytest.raises(Unavailable):
         await post
-    assert stores.queue.withdrawn == stores.queue.envelopes
+    if not queue_first:
+        assert stores.queue.withdrawn == [], "it could be taken out before it is in"
+        stores.queue.answer(queue)
+        await settled()
+    assert stores.queue.withdrawn == ([] if queue is REFUSED else stores.queue.envelopes)
 
 
 @pytest.mark.parametrize("result", [Registered.EXPIRED, Registered.REFUSED])
@@ -214,7 +248,7 @@ async def test_what_was_promised_before_the_ledger_declined_it_is_not_taken_away
     post = await stores.post()
     stores.queue.answer(None)
     await asyncio.sleep(SECOND_STORE_SECONDS + 0.05)
-    answer(stores.queue.exposing[0], None)
+    answer(stores.queue.exposing[0], True)
     assert await post is QUEUE
     stores.ledger.answer(RegisterResult(result=result, reason="expired"))
     await settled()

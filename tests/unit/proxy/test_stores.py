@@ -16,6 +16,7 @@ from gatepost.contract import (
     encode_json,
 )
 from gatepost.envelope import decode
+from gatepost.errors import OutcomeUnknown, Unavailable
 from gatepost.queue import (
     Entry,
     QueueFull,
@@ -26,9 +27,10 @@ from gatepost.queue import (
     QueueUnreachable,
 )
 from proxy.breaker import MISSES_TO_OPEN
+from proxy.commit import Commit, Durability
 from proxy.stores import LedgerStore, QueueStore, StoreRefused, StoreUnknown
-from tests.heard import HeardLog, settled
-from tests.unit.proxy.stores import bare_envelope
+from tests.heard import HeardLog, settled, until
+from tests.unit.proxy.stores import FakeLedger, bare_envelope
 
 
 class OneQueue:
@@ -36,6 +38,7 @@ class OneQueue:
 
     def __init__(self) -> None:
         self.failure: Exception | None = None
+        self.there: set[UUID] = set()
         self.groups: list[list[UUID]] = []
         self.exposed: list[UUID] = []
         self.ready = asyncio.Event()
@@ -46,12 +49,20 @@ class OneQueue:
         if self.failure:
             raise self.failure
         self.groups.append([UUID(bytes=entry.id) for entry in entries])
+        self.there.update(self.groups[-1])
         self.exposed += [UUID(bytes=entry.id) for entry in entries if entry.exposed]
 
-    async def expose(self, ids: Sequence[bytes]) -> None:
+    async def expose(self, ids: Sequence[bytes]) -> list[bool]:
         if self.failure:
             raise self.failure
-        self.exposed += [UUID(bytes=id_) for id_ in ids]
+        known = [UUID(bytes=id_) in self.there for id_ in ids]
+        self.exposed += [UUID(bytes=id_) for id_, there in zip(ids, known, strict=True) if there]
+        return known
+
+    async def remove(self, ids: Sequence[bytes]) -> list[bool]:
+        known = [UUID(bytes=id_) in self.there for id_ in ids]
+        self.there -= {UUID(bytes=id_) for id_ in ids}
+        return known
 
 
 class SomeQueues:
@@ -131,8 +142,70 @@ async def test_who_comes_together_is_committed_together_and_marked_each_for_itse
     ids = [one.message_id for one in envelopes]
     assert redis.queue().groups == [ids]
     assert redis.queue().exposed == [ids[1], ids[3]]
-    await redis.store.expose(envelopes[0])
+    assert await redis.store.expose(envelopes[0])
     assert redis.queue().exposed[-1] == ids[0]
+
+
+async def test_each_is_told_whether_it_was_there_to_be_exposed() -> None:
+    redis, here, gone = Redis(), bare_envelope(), bare_envelope()
+    await redis.store.commit(here, exposed=False)
+    marks = await asyncio.gather(*(redis.store.expose(one) for one in (gone, here, gone)))
+    assert marks == [False, True, False]
+    assert redis.queue().exposed == [here.message_id]
+
+
+async def test_what_is_withdrawn_is_taken_out_of_its_queue_and_nothing_else() -> None:
+    redis, stays, goes = Redis(), bare_envelope(), bare_envelope()
+    other = bare_envelope(queue="other:messages")
+    for one in (stays, goes, other):
+        await redis.store.commit(one, exposed=False)
+    redis.store.withdraw(goes)
+    await until(lambda: goes.message_id not in redis.queue().there)
+    assert redis.queue().there == {stays.message_id}
+    assert redis.queue("other:messages").there == {other.message_id}
+
+
+class OnRealLanes:
+    """A commit whose queue store is a real one, over a queue that answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.redis, self.ledger = Redis(), FakeLedger()
+        ledger: Any = self.ledger
+        self._commit = Commit(self.redis.store, ledger)
+        self.queue = self.redis.queue()
+
+    async def post(self) -> "asyncio.Task[Durability]":
+        task = asyncio.create_task(self._commit.side_by_side(bare_envelope()))
+        await settled()
+        return task
+
+
+async def test_what_the_ledger_declines_while_it_is_on_its_way_is_out_of_the_queue_in_the_end() -> (
+    None
+):
+    """Taking it out must not overtake putting it in: it would stay, of a message refused."""
+    stores = OnRealLanes()
+    stores.queue.ready.clear()
+    post = await stores.post()
+    stores.ledger.answer(RegisterResult(result=Registered.REFUSED, reason="unstorable"))
+    with pytest.raises(Unavailable):
+        await post
+    await settled()
+    stores.queue.ready.set()
+    await until(lambda: stores.queue.groups)
+    await until(lambda: not stores.queue.there)
+
+
+async def test_what_was_wiped_before_it_was_exposed_is_not_promised() -> None:
+    """It is in no store: the ledger hasn't taken it, and Redis has lost it (I1)."""
+    stores = OnRealLanes()
+    post = await stores.post()
+    await until(lambda: stores.queue.there)
+    stores.queue.there.clear()
+    stores.ledger.answer(StoreRefused("no"))
+    with pytest.raises(OutcomeUnknown):
+        await post
+    assert stores.queue.exposed == []
 
 
 async def test_a_store_that_hangs_is_a_miss_for_each_who_waited() -> None:
