@@ -56,18 +56,18 @@ class Log:
             **self._fields,
             **fields,
         }
-        sys.stdout.write(_encode(line) + "\n")
-        sys.stdout.flush()
+        sys.stdout.buffer.write(_encode(line) + b"\n")  # UTF-8, whatever the locale is
+        sys.stdout.buffer.flush()
 
 
 _fast = msgspec.json.Encoder(enc_hook=str).encode
 
 
-def _encode(line: dict[str, Any]) -> str:
+def _encode(line: dict[str, Any]) -> bytes:
     try:
-        return _fast(line).decode()
+        return _fast(line)
     except (ValueError, OverflowError, TypeError):  # half a surrogate in a file's name, say
-        return json.dumps(line, default=str)
+        return json.dumps(line, default=str).encode()
 
 
 class _Bridge(logging.Handler):

@@ -1,5 +1,6 @@
 """Logs: one JSON line an event, and no line ever holds the text of an exception."""
 
+import io
 import json
 import logging
 from collections.abc import Iterator
@@ -39,6 +40,17 @@ def test_an_event_is_one_line_with_its_time_service_and_process(
     assert event["pid"] > 0
     assert event["ts"][10] == "T"
     assert len(event["ts"]) == len("2025-10-20T12:34:56.789Z")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-16", "utf-8"])
+def test_a_line_is_utf_8_whatever_the_locale_is(
+    encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service under LANG=C must not fail a request because of what its event says."""
+    kept = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(kept, encoding))
+    Log("proxy").info("message.accepted", text="Grüße, \u20ac, \U0001f600")
+    assert json.loads(kept.getvalue())["text"] == "Grüße, \u20ac, \U0001f600"
 
 
 def test_what_is_below_the_level_is_not_written(capsys: pytest.CaptureFixture[str]) -> None:
