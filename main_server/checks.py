@@ -24,12 +24,14 @@ AGAIN_SECONDS = 60.0
 FIRST_SECONDS = 2.0
 
 _ISOLATION = ("transaction_isolation", "tx_isolation")
+_STRICT = {"STRICT_TRANS_TABLES", "STRICT_ALL_TABLES"}
 _BINLOG_SEALED = ("binlog_encryption", "encrypt_binlog")
 _VARIABLES = (
     "innodb_flush_log_at_trx_commit",
     "log_bin",
     "local_infile",
     "general_log",
+    "sql_mode",
     *_ISOLATION,
     *_BINLOG_SEALED,
 )
@@ -49,6 +51,8 @@ def ledger_faults(variables: Mapping[str, str]) -> list[str]:
         faults.append("innodb_flush_log_at_trx_commit must be 1: commits would be lost in a crash")
     if not any(variables.get(name) == "READ-COMMITTED" for name in _ISOLATION):
         faults.append("our sessions must be READ COMMITTED; something between sets another level")
+    if not _STRICT & set(variables.get("sql_mode", "").split(",")):
+        faults.append("our sessions must be strict (sql_mode): values would be cut silently")
     if variables.get("log_bin") == "ON" and not _any_on(variables, _BINLOG_SEALED):
         faults.append("log_bin must be OFF, or encrypted: it keeps keys that were destroyed")
     if variables.get("general_log") == "ON":

@@ -1,9 +1,9 @@
 """The connection to the ledger: where transactions begin and end, and what is tried again.
 
-READ COMMITTED. A deadlock or a lock time-out undoes a whole transaction, so the whole of it is run
-again, a few times; so it is when the connection was lost, at the commit even, because everything
-that is done here may be done twice. Transactions run in threads: the driver is synchronous, its
-batches are few.
+READ COMMITTED, and strict: a value that doesn't fit is an error, and is never cut. A deadlock or a
+lock time-out undoes a whole transaction, so the whole of it is run again, a few times; so it is
+when the connection was lost, at the commit even, because everything that is done here may be done
+twice. Transactions run in threads: the driver is synchronous, its batches are few.
 """
 
 import asyncio
@@ -27,6 +27,12 @@ _DEADLOCK, _LOCK_TIMEOUT, _GONE, _LOST = 1213, 1205, 2006, 2013
 _WORTH_ANOTHER_TRY = {_DEADLOCK, _LOCK_TIMEOUT, _GONE, _LOST}
 _TRIES = 4
 
+_SESSION = (
+    "SET SESSION time_zone = '+00:00', sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,"
+    "NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
+)
+"""Whatever the server's own are; modes that change how a statement is read are off."""
+
 
 def create_ledger_engine(settings: Database) -> Engine:
     engine = create_engine(
@@ -39,13 +45,13 @@ def create_ledger_engine(settings: Database) -> Engine:
         connect_args={"connect_timeout": 3, "read_timeout": 15, "write_timeout": 15},
         hide_parameters=True,  # an error must not show what was to be stored
     ).execution_options(schema_translate_map={KEYS: settings.keys_schema})
-    event.listen(engine, "connect", _use_utc)
+    event.listen(engine, "connect", _set_up, insert=True)  # before anything asks for the modes
     return engine
 
 
-def _use_utc(connection: Any, _record: Any) -> None:
+def _set_up(connection: Any, _record: Any) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("SET SESSION time_zone = '+00:00'")
+        cursor.execute(_SESSION)
 
 
 class Ledger:

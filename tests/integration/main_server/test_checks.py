@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from redis.asyncio import Redis
 from sqlalchemy import text
+from sqlalchemy.exc import DataError
 
 from gatepost.logs import Log
 from infra.dev.engines import Engines, MariaServer, RedisServer
@@ -34,6 +35,8 @@ def queue(engines: Engines, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 class Stores:
     def __init__(self, maria: MariaServer, queue: RedisServer, production: bool) -> None:
         self._root = engine_of(maria.url("root", "mysql"))
+        with self._root.begin() as connection:
+            self._modes = connection.execute(text("SELECT @@GLOBAL.sql_mode")).scalar_one()
         self._operator = Redis.from_url(queue.url("operator"))
         self.engine = engine_of(maria.url("gatepost_main"))
         self.redis = Redis.from_url(queue.url("gatepost_main"))
@@ -65,6 +68,7 @@ class Stores:
     async def put_right(self) -> None:
         self.set_ledger(SAFE)
         self.set_ledger("SET GLOBAL general_log = 0")
+        self.set_ledger(f"SET GLOBAL sql_mode = '{self._modes}'")
         for name, value in (("appendfsync", "always"), ("maxmemory-policy", "noeviction")):
             await self.set_redis(name, value)
         await self._operator.aclose()
@@ -85,6 +89,25 @@ async def stores(
 async def test_what_infra_sets_up_has_no_fault(stores: Stores) -> None:
     await stores.checks.look()
     assert stores.safety.faults == ()
+
+
+async def test_a_server_that_would_cut_values_is_put_right_by_our_sessions(
+    stores: Stores, maria: MariaServer
+) -> None:
+    stores.set_ledger("SET GLOBAL sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES'")
+    engine = engine_of(maria.url("root", "mysql"))
+    try:
+        await Checks(Log("main_server"), Ledger(engine, 1), stores.redis, stores.safety).look()
+        assert stores.safety.faults == ()
+        with engine.begin() as connection:
+            connection.execute(text("CREATE TEMPORARY TABLE short (value VARCHAR(3))"))
+            insert = text("INSERT INTO short VALUES (:value)")
+            connection.execute(insert, {"value": "\\'\""})
+            assert connection.execute(text('SELECT "a", value FROM short')).one() == ("a", "\\'\"")
+            with pytest.raises(DataError):
+                connection.execute(insert, {"value": "four"})
+    finally:
+        engine.dispose()
 
 
 async def test_what_is_unsafe_is_found_and_told_once(

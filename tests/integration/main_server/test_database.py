@@ -15,10 +15,13 @@ def say(connection: Connection, statement: str, **given: Any) -> Any:
     return connection.execute(text(statement), given)
 
 
-def test_it_reads_what_is_committed_in_utc_and_hides_what_is_stored(engine: Engine) -> None:
+def test_it_reads_what_is_committed_in_utc_cuts_nothing_and_hides_what_is_stored(
+    engine: Engine,
+) -> None:
     with engine.connect() as connection:
         assert say(connection, "SELECT @@session.tx_isolation").scalar() == "READ-COMMITTED"
         assert say(connection, "SELECT @@session.time_zone").scalar() == "+00:00"
+        assert "STRICT_TRANS_TABLES" in say(connection, "SELECT @@session.sql_mode").scalar()
     with pytest.raises(Exception, match="nowhere") as refused:
         transact(engine, lambda c: say(c, "INSERT INTO nowhere VALUES (:x)", x="CANARY"))
     assert "CANARY" not in str(refused.value)

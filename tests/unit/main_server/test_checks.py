@@ -9,6 +9,7 @@ COMMON = {
     "log_bin": "OFF",
     "local_infile": "OFF",
     "general_log": "OFF",
+    "sql_mode": "STRICT_TRANS_TABLES,NO_ZERO_IN_DATE",
 }
 MYSQL = COMMON | {"transaction_isolation": "READ-COMMITTED", "binlog_encryption": "OFF"}
 MARIADB = COMMON | {"tx_isolation": "READ-COMMITTED", "encrypt_binlog": "OFF"}
@@ -38,6 +39,8 @@ def test_a_ledger_as_it_should_be(engine: dict[str, str]) -> None:
         ("log_bin", "ON"),
         ("general_log", "ON"),
         ("local_infile", "ON"),
+        ("sql_mode", ""),
+        ("sql_mode", "ONLY_FULL_GROUP_BY,NO_ENGINE_SUBSTITUTION"),
     ],
 )
 def test_each_setting_counts(engine: dict[str, str], name: str, value: str) -> None:
@@ -53,8 +56,14 @@ def test_a_binary_log_may_be_there_if_it_is_encrypted(engine: dict[str, str]) ->
     assert ledger_faults(engine | {"log_bin": "ON", sealed: "ON"}) == []
 
 
+@ENGINES
+@pytest.mark.parametrize("mode", ["STRICT_ALL_TABLES", "ANSI,STRICT_TRANS_TABLES,TRADITIONAL"])
+def test_there_is_more_than_one_way_to_be_strict(engine: dict[str, str], mode: str) -> None:
+    assert ledger_faults(engine | {"sql_mode": mode}) == []
+
+
 def test_what_can_not_be_seen_is_a_fault() -> None:
-    assert len(ledger_faults({})) == 2
+    assert len(ledger_faults({})) == 3
     assert len(redis_faults({})) == 5
 
 
