@@ -76,6 +76,8 @@ def describe(error: Exception, request_id: str | None = None) -> Problem:
     }
     if request_id:
         document["request_id"] = request_id
+    if isinstance(error, errors.RetryableError):  # an item of a batch has no headers
+        document["retry_after"] = error.retry_after
     if isinstance(error, errors.GatepostError) and error.errors:
         document["errors"] = [{"pointer": e.pointer, "detail": e.detail} for e in error.errors]
     return Problem(kind.status, document, _headers(error))

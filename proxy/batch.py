@@ -17,9 +17,10 @@ from gatepost.problem import describe
 from gatepost.service.asgi import Receive, Scope, Send, read_body, respond
 from gatepost.service.requests import Context, context_of
 from proxy.admission import admit_document
-from proxy.edge import Edge, sender_of
+from proxy.edge import Edge, sender_of, take_token
 from proxy.headers import bad_key, check_body_headers
 from proxy.intake import Trace
+from proxy.limits import rate_headers
 from proxy.strict_json import parse, parse_array
 
 MAX_ITEMS = 1000
@@ -38,7 +39,7 @@ async def accept_batch(edge: Edge, scope: Scope, receive: Receive, send: Send) -
     client = sender_of(edge, scope)
     media_type = check_body_headers(scope, MAX_BATCH_BYTES, b"application/json", _NDJSON)
     edge.depths.check(edge.senders.domain_of(client))
-    await edge.limits.take(client)  # for the first item: without it nothing is read
+    await take_token(edge, scope, client)  # for the first item: without it nothing is read
     body = await read_body(receive, MAX_BATCH_BYTES)
     items = _lines(body) if media_type == _NDJSON else _elements(body)
     if not items:
@@ -51,6 +52,10 @@ async def accept_batch(edge: Edge, scope: Scope, receive: Receive, send: Send) -
     context.event = "batch.accepted"
     context.fields["messages"] = len(items)
     context.fields["accepted"] = sum(answer["status"] == 202 for answer in answers)
+    refused = (answer["problem"] for answer in answers if answer["status"] == 429)
+    wait = max((problem["retry_after"] for problem in refused), default=1)
+    left = edge.limits.left(client)
+    context.headers = rate_headers(edge.limits.granted(client), left, wait)
     await respond(send, 200, _encode({"items": answers}))
 
 

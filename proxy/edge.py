@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gatepost.bundle import KnownClient
-from gatepost.errors import GatepostError, WrongRole
+from gatepost.errors import GatepostError, RateLimited, WrongRole
 from gatepost.identity import Role
 from gatepost.revoked import Revoked
 from gatepost.service.asgi import Scope, header
@@ -11,7 +11,7 @@ from gatepost.service.http import CERTIFICATE
 from gatepost.service.requests import context_of
 from proxy.depths import Depths
 from proxy.intake import Intake
-from proxy.limits import Limits
+from proxy.limits import Limits, rate_headers
 from proxy.renewal import Renewals
 from proxy.senders import Senders
 from proxy.settings import Validation
@@ -45,3 +45,14 @@ def sender_of(edge: Edge, scope: Scope) -> KnownClient:
         fields["reason"] = error.detail
         raise
     return client
+
+
+async def take_token(edge: Edge, scope: Scope, client: KnownClient) -> None:
+    """Raises RateLimited. Whatever the answer will be, it says where the client stands."""
+    context, granted = context_of(scope), edge.limits.granted(client)
+    try:
+        left = await edge.limits.take(client)
+    except RateLimited as refused:
+        context.headers = rate_headers(granted, 0, refused.retry_after)
+        raise
+    context.headers = rate_headers(granted, left)

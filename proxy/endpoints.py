@@ -20,10 +20,9 @@ from gatepost.service.http import CERTIFICATE
 from gatepost.service.requests import context_of
 from proxy.admission import admit
 from proxy.batch import accept_batch
-from proxy.edge import Edge, sender_of
+from proxy.edge import Edge, sender_of, take_token
 from proxy.headers import check_body_headers, idempotency_key
 from proxy.intake import Trace
-from proxy.limits import rate_headers
 
 MESSAGES = "/api/v1/messages"
 BATCH = "/api/v1/messages/batch"
@@ -56,7 +55,7 @@ async def accept_message(edge: Edge, scope: Scope, receive: Receive, send: Send)
     client = sender_of(edge, scope)
     domain = edge.senders.domain_of(client)
     edge.depths.check(domain)
-    left = await edge.limits.take(client)
+    await take_token(edge, scope, client)
     check_body_headers(scope, MAX_BODY_BYTES, b"application/json")
     key = idempotency_key(scope)
     body = await read_body(receive, MAX_BODY_BYTES)
@@ -70,7 +69,6 @@ async def accept_message(edge: Edge, scope: Scope, receive: Receive, send: Send)
     context.fields["message_id"] = str(accepted.message_id)
     context.fields["durability"] = accepted.durability
     headers = [(b"location", f"{MESSAGES}/{accepted.message_id}".encode())]
-    headers += rate_headers(edge.limits.granted(client), left)
     if replayed:
         headers.append((b"idempotency-replayed", b"true"))
         context.fields["replayed"] = True

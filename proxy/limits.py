@@ -47,7 +47,7 @@ class Bucket:
 
     tokens: float = 0.0
     left: int = 0
-    """In the shared bucket, as it was last seen."""
+    """In the shared bucket, as it was last seen; 0 while it can't be."""
     at: float | None = None
     """When tokens last came."""
     drawing: "asyncio.Task[float] | None" = None
@@ -90,6 +90,13 @@ class Limits:
         bucket.tokens -= 1
         return bucket.left + int(bucket.tokens)
 
+    def left(self, client: KnownClient) -> int:
+        """About how many tokens are left, without taking one."""
+        if not self._rules.enabled:
+            return int(self.granted(client).burst)
+        bucket = self._buckets.get(client.identity.client_id)
+        return bucket.left + int(bucket.tokens) if bucket else 0
+
     def granted(self, client: KnownClient) -> Grant:
         """What the ledger grants, under this proxy's own ceiling."""
         rate, burst = float(client.rate_per_second), float(client.burst)
@@ -106,6 +113,7 @@ class Limits:
             bucket.drawing = None
         if answer is None:
             drawn, wait_ms = self._own_share(granted, bucket)
+            bucket.left = 0
         else:
             drawn, bucket.left, wait_ms = answer
             bucket.at = self._clock()
@@ -144,10 +152,10 @@ class Limits:
         return drawn, 0.0
 
 
-def rate_headers(granted: Grant, left: int) -> list[tuple[bytes, bytes]]:
-    """RateLimit and RateLimit-Policy, as the IETF's draft has them."""
+def rate_headers(granted: Grant, left: int, wait: int = 1) -> list[tuple[bytes, bytes]]:
+    """RateLimit and RateLimit-Policy, as the IETF's draft has them; more in `wait` seconds."""
     window = max(1, int(granted.burst / granted.rate)) if granted.rate else NEVER_SECONDS
     return [
         (b"ratelimit-policy", b'"client";q=%d;w=%d' % (granted.burst, window)),
-        (b"ratelimit", b'"client";r=%d;t=1' % max(0, left)),
+        (b"ratelimit", b'"client";r=%d;t=%d' % (max(0, left), wait)),
     ]

@@ -8,6 +8,7 @@ the event of this request should say.
 import re
 import secrets
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ from gatepost.errors import GatepostError
 from gatepost.logs import Log, failure
 from gatepost.metrics import LATENCY_SECONDS
 from gatepost.problem import MEDIA_TYPE, describe
-from gatepost.service.asgi import Receive, Scope, Send, header, respond
+from gatepost.service.asgi import Header, Receive, Scope, Send, header, respond
 
 _CONTEXT = "gatepost.context"
 _REQUEST_ID = re.compile(rb"\A[A-Za-z0-9._-]{1,64}\Z")
@@ -33,6 +34,8 @@ class Context:
     event: str = "request.served"
     route: str = "other"
     fields: dict[str, Any] = field(default_factory=dict)
+    headers: Sequence[Header] = ()
+    """What the answer says beside its own headers, whatever it will be."""
 
 
 def context_of(scope: Scope) -> Context:
@@ -84,6 +87,7 @@ class Requests:
                 status = message["status"]
                 message["headers"] = [
                     *message.get("headers", ()),
+                    *context.headers,
                     (b"x-request-id", context.request_id.encode()),
                 ]
             await send(message)

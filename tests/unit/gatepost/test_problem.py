@@ -69,6 +69,14 @@ def test_what_may_succeed_later_says_when() -> None:
         assert dict(describe(cls()).headers)[b"retry-after"].isdigit()
 
 
+@pytest.mark.parametrize("cls", list(subclasses(errors.RetryableError)))
+def test_its_document_says_so_too_for_an_item_of_a_batch_has_no_headers(
+    cls: type[errors.RetryableError],
+) -> None:
+    assert describe(cls(retry_after=7)).document["retry_after"] == 7
+    assert "retry_after" not in describe(errors.NotFound()).document
+
+
 def test_a_wrong_method_is_told_the_right_ones() -> None:
     assert describe(errors.MethodNotAllowed("GET, HEAD")).headers == ((b"allow", b"GET, HEAD"),)
 

@@ -35,7 +35,7 @@ class Proxy:
         self.now = 100.0
         no_redis: Any = NoRedis()
         settings = RateLimiting.model_validate(rules)
-        self._limits = Limits(no_redis, processes, settings, lambda: self.now)
+        self.limits = Limits(no_redis, processes, settings, lambda: self.now)
 
     async def granted(self, client: KnownClient, tries: int) -> int:
         """How many of so many tries at this moment are let through."""
@@ -44,7 +44,7 @@ class Proxy:
     async def wait_for(self, client: KnownClient) -> int:
         """0, or the seconds that a refusal says to wait."""
         try:
-            await self._limits.take(client)
+            await self.limits.take(client)
         except RateLimited as refused:
             return refused.retry_after
         return 0
@@ -107,7 +107,18 @@ async def test_the_proxys_own_ceiling_holds_for_everyone_and_raises_nobodys_rate
 
 
 async def test_it_can_be_turned_off() -> None:
-    assert await Proxy(enabled=False).granted(known_client(rate_per_second=0), 100) == 100
+    one, client = Proxy(enabled=False), known_client(rate_per_second=0, burst=7)
+    assert await one.granted(client, 100) == 100
+    assert one.limits.left(client) == await one.limits.take(client) == 7
+
+
+async def test_what_is_left_can_be_asked_without_taking_any() -> None:
+    one, client = Proxy(), known_client(rate_per_second=10)
+    assert one.limits.left(client) == 0
+    for left in (9, 8, 7):
+        assert await one.limits.take(client) == one.limits.left(client) == left
+    assert await one.granted(client, 100) == 7
+    assert one.limits.left(client) == 0
 
 
 @given(
@@ -135,6 +146,7 @@ def test_a_sender_is_told_where_it_stands() -> None:
         b"ratelimit-policy": b'"client";q=50;w=5',
         b"ratelimit": b'"client";r=7;t=1',
     }
+    assert dict(rate_headers(granted, 0, 5))[b"ratelimit"] == b'"client";r=0;t=5'
     idle = limits.granted(known_client(rate_per_second=0))
     assert dict(rate_headers(idle, 0))[b"ratelimit-policy"].endswith(b"w=3600")
     assert math.isclose(limits.granted(known_client(burst=0)).burst, 1.0)

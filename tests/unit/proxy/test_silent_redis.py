@@ -51,6 +51,19 @@ async def test_a_draw_is_not_waited_for_and_not_repeated_at_once() -> None:
     assert redis.asked > 1
 
 
+async def test_what_was_left_before_it_fell_silent_is_not_told_any_more() -> None:
+    redis, client, now = SilentRedis(), known_client(rate_per_second=100), 1000.0
+    silent: Any = redis
+    limits = Limits(silent, 1, RateLimiting(), lambda: now)
+    redis.speaks = True
+    assert await limits.take(client) == limits.left(client) == 104  # it gave 5, and has 100 more
+    redis.speaks = False
+    for _ in range(5):
+        now += 0.01
+        left = await limits.take(client)
+    assert left == limits.left(client) < 100
+
+
 async def test_a_claim_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("proxy.claims.ANSWER_SECONDS", 0.05)
     silent: Any = SilentRedis()

@@ -1,0 +1,53 @@
+"""A single post: what is answered beside the message, and what is remembered of it."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from gatepost.bundle import KnownDomain
+from proxy.endpoints import MESSAGES
+from tests.factories import DOMAIN, bundle, known_client
+from tests.unit.proxy.caller import RETRY_AFTER, Caller, message
+
+
+async def post(caller: Caller, body: str = "hello", **more: Any) -> httpx.Response:
+    return await caller.ask(MESSAGES, json.dumps(message(body, **more)).encode())
+
+
+async def test_what_is_accepted_counts_as_waiting_until_the_next_look() -> None:
+    """A Redis that is silent can't say how much waits; the limit holds all the same (I11)."""
+    caller = Caller()
+    caller.edge.senders.learn(bundle(known_client(), domains=[KnownDomain(DOMAIN, None, 3)]))
+    answers = [await post(caller) for _ in range(5)]
+    assert [answer.status_code for answer in answers] == [202, 202, 202, 503, 503]
+    assert answers[4].json()["type"] == "urn:gatepost:problem:backlogged"
+    assert len(caller.intake.taken) == 3
+
+
+async def test_what_is_not_accepted_does_not() -> None:
+    caller = Caller()
+    caller.edge.senders.learn(bundle(known_client(), domains=[KnownDomain(DOMAIN, None, 1)]))
+    for body in ("", "Unavailable", "OutcomeUnknown"):
+        await post(caller, body)
+    assert (await post(caller)).status_code == 202
+
+
+@pytest.mark.parametrize(
+    ("body", "status"), [("hello", 202), ("", 422), ("KeyReused", 422), ("Unavailable", 503)]
+)
+async def test_every_answer_to_a_known_client_says_where_it_stands(body: str, status: int) -> None:
+    answer = await post(Caller(granted=5), body)
+    assert answer.status_code == status
+    assert answer.headers.get_list("ratelimit") == ['"client";r=4;t=1']
+    assert answer.headers.get_list("ratelimit-policy") == ['"client";q=1000;w=10']
+
+
+async def test_so_does_a_refusal_for_the_rate_and_both_say_when_to_come_back() -> None:
+    answer = await post(Caller(granted=0))
+    assert answer.status_code == 429
+    assert answer.headers["ratelimit"] == f'"client";r=0;t={RETRY_AFTER}'
+    assert answer.headers["ratelimit-policy"] == '"client";q=1000;w=10'
+    assert answer.headers["retry-after"] == str(RETRY_AFTER)
+    assert answer.json()["retry_after"] == RETRY_AFTER
