@@ -120,7 +120,7 @@ def create_reading_api(edge: Edge) -> FastAPI:
 
     @api.post("/api/v1/certificates/renew", dependencies=[caller])
     async def renew(request: Request) -> Response:
-        await edge.limits.take(client_of(request))
+        await take_token(edge, request.scope, client_of(request))
         return await edge.renewals.pass_on(request)
 
     return api
