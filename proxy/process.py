@@ -8,7 +8,7 @@ from gatepost.clock import Clock
 from gatepost.loops import Loops
 from gatepost.queue import Queues, connect
 from gatepost.revoked import open_view
-from gatepost.service.calls import main_server_client
+from gatepost.service.calls import enter_clients
 from gatepost.service.http import Live
 from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, look, redis_loop
@@ -38,13 +38,7 @@ async def main(settings: ProxySettings, child: Child) -> None:
     async with AsyncExitStack() as stack:
         clock = Clock()
         revoked = open_view(settings.tls.ca_file, clock)
-        main_server, asked = [
-            await stack.enter_async_context(client)
-            for client in (
-                main_server_client(settings.main_server, 16, revoked),
-                main_server_client(settings.main_server, 1, revoked, unsure=True),
-            )
-        ]
+        main_server, asked = await enter_clients(stack, settings.main_server, 16, revoked)
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
         queues = Queues(redis, settings.redis.queue_name)
         heard: Redis = await stack.enter_async_context(connect(settings.redis.address(), 2))

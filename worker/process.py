@@ -8,7 +8,7 @@ from gatepost.clock import Clock
 from gatepost.loops import Loops
 from gatepost.queue import Queues, Turns, connect
 from gatepost.revoked import open_view
-from gatepost.service.calls import main_server_client
+from gatepost.service.calls import enter_clients
 from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, redis_loop
 from gatepost.service.revocation import MainServerSource, RedisSource, start_watch
@@ -27,13 +27,7 @@ async def main(settings: WorkerSettings, child: Child) -> None:
     async with AsyncExitStack() as stack:
         clock = Clock()
         revoked = open_view(settings.main_server.ca_file, clock)
-        client, asked = [
-            await stack.enter_async_context(one)
-            for one in (
-                main_server_client(settings.main_server, 8, revoked),
-                main_server_client(settings.main_server, 1, revoked, unsure=True),
-            )
-        ]
+        client, asked = await enter_clients(stack, settings.main_server, 8, revoked)
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
         queues = Queues(redis, settings.redis.queue_name)
         main_server = MainServer(client, settings.main_server.timeout)

@@ -3,6 +3,8 @@
 Nothing is retried here: what to do when a call fails is for the caller to decide.
 """
 
+from contextlib import AsyncExitStack
+
 import httpx
 
 from gatepost.identity import Role
@@ -10,6 +12,15 @@ from gatepost.revoked import Revoked
 from gatepost.service.transport import KeptConnections
 from gatepost.settings import MainServer
 from gatepost.tls import client_context
+
+
+async def enter_clients(
+    stack: AsyncExitStack, settings: MainServer, connections: int, revoked: Revoked
+) -> tuple[httpx.AsyncClient, httpx.AsyncClient]:
+    """One for calls, and one that asks what is revoked, which no other call can hold up."""
+    calls = main_server_client(settings, connections, revoked)
+    asks = main_server_client(settings, 1, revoked, unsure=True)
+    return await stack.enter_async_context(calls), await stack.enter_async_context(asks)
 
 
 def main_server_client(
