@@ -32,13 +32,15 @@ def pass_on(_request: bytes) -> Fault:
 
 
 class Wire:
-    """Listens on `port`. `rule` decides about each piece that comes from the side of the caller.
+    """Listens on `port`. `rule` decides about each piece that comes from the side of the caller;
+    `at_lost_reply` is called when a reply has come that is lost: what was asked is done.
 
     Several upstreams share the connections: each goes to one that takes it.
     """
 
     def __init__(self, *upstreams: int | Address, host: str = HOST) -> None:
         self.rule: Callable[[bytes], Fault] = pass_on
+        self.at_lost_reply: Callable[[], None] = lambda: None
         self.host = host
         self.port = 0
         self.lost = 0
@@ -65,6 +67,7 @@ class Wire:
 
     def heal(self) -> None:
         self.rule = pass_on
+        self.at_lost_reply = lambda: None
 
     def freeze(self) -> None:
         """Nothing passes in either direction; connections stay, and new ones are taken."""
@@ -190,6 +193,7 @@ class Wire:
             if self.reply_delay:
                 await asyncio.sleep(self.reply_delay)
             if doomed.is_set():
+                self.at_lost_reply()
                 return
             caller.write(reply)
             with suppress(OSError):

@@ -1,8 +1,10 @@
 """Senders that go on whatever happens, and remember what they were promised."""
 
 import threading
+import time
 from contextlib import suppress
 from typing import Any
+from uuid import uuid4
 
 import httpx
 
@@ -11,13 +13,18 @@ from tests.heard import wait_until
 
 
 class Senders:
-    """`promised`: the messages with a 202, and how durable each was said to be."""
+    """`promised`: the messages with a 202, and how durable each was said to be; `at`: when.
 
-    def __init__(self, rig: Rig, threads: int = 3) -> None:
+    With `keyed` each post has an Idempotency-Key of its own.
+    """
+
+    def __init__(self, rig: Rig, threads: int = 3, *, keyed: bool = False) -> None:
         self._rig = rig
+        self._keyed = keyed
         self._stop = threading.Event()
         self._threads = [threading.Thread(target=self._send) for _ in range(threads)]
         self.promised: dict[str, str] = {}
+        self.at: dict[str, float] = {}
         self.strange: list[str] = []
 
     def __enter__(self) -> "Senders":
@@ -42,12 +49,13 @@ class Senders:
         while not self._stop.is_set():
             with suppress(httpx.HTTPError), self._rig.client(timeout=12) as client:
                 while not self._stop.is_set():
-                    self._note(post(client))
+                    self._note(post(client, uuid4().hex if self._keyed else None))
                     self._stop.wait(0.005)
 
     def _note(self, answer: httpx.Response) -> None:
         if answer.status_code == 202:
             told = answer.json()
+            self.at[told["message_id"]] = time.monotonic()
             self.promised[told["message_id"]] = told["durability"]
         elif answer.status_code not in (429, 503):
             self.strange.append(answer.text)

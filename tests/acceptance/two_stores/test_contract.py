@@ -1,7 +1,6 @@
 """The internal calls as they are on the wire: HTTP 200 with a result for each item, in order; what
 can't be read as a call is refused whole and changes nothing (3.6 to 3.9)."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,15 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
-from gatepost.bundle import decode_bundle
-from gatepost.content import Content, encode_content
-from gatepost.envelope import Envelope, encode
-from gatepost.ids import id_ms
-from gatepost.sealing import Sealer
 from gatepost.tls import TlsFiles, client_context
 from infra.dev.ports import HOST
-from tests.acceptance.two_stores.rig import QUEUE, Rig, problem
-from tests.factories import BODY, CLIENT_ID, DOMAIN, NUMBER, ids
+from tests.acceptance.two_stores.by_hand import envelope
+from tests.acceptance.two_stores.rig import Rig, problem
+from tests.factories import ids
 
 REGISTER = "/internal/messages/register"
 DELIVER = "/internal/messages/deliver"
@@ -44,27 +39,6 @@ def proxy(edge: Rig) -> Iterator[httpx.Client]:
 def worker(edge: Rig) -> Iterator[httpx.Client]:
     with caller(edge, "worker") as client:
         yield client
-
-
-def envelope(rig: Rig, **given: Any) -> dict[str, Any]:
-    """One that the edge could have made, as JSON."""
-    bundle = decode_bundle((rig.place.folder / "proxy" / "bundle.json").read_bytes())
-    message_id = ids.new()
-    content = encode_content(Content(NUMBER, BODY))
-    made = Envelope(
-        message_id=message_id,
-        client_id=CLIENT_ID,
-        domain=DOMAIN,
-        queue=QUEUE,
-        cert_fingerprint="ab" * 32,
-        queued_at=id_ms(message_id),
-        expires_at=given.get("expires_at", id_ms(message_id) + 3_600_000),
-        sealed=Sealer().seal(bundle.sealing_key, message_id, CLIENT_ID, DOMAIN, content),
-        request_id="r",
-        traceparent="t",
-    )
-    found: dict[str, Any] = json.loads(encode(made))
-    return found
 
 
 def offer(of: dict[str, Any], *, send: bool, attempt: int = 1) -> dict[str, Any]:
@@ -173,7 +147,12 @@ def test_a_call_has_its_size(edge: Rig, proxy: httpx.Client, worker: httpx.Clien
     answer = proxy.post(REGISTER, json={"envelopes": [one] * 1001})
     assert (answer.status_code, problem(answer)) == (422, "invalid")
     offers = [{"message_id": str(ids.new()), "attempt": 1} for _ in range(1001)]
-    assert worker.post(DELIVER, json={"deliveries": offers}).status_code == 422
+    answer = worker.post(DELIVER, json={"deliveries": offers})
+    assert (answer.status_code, problem(answer)) == (422, "invalid")
+    ended = {"outcome": "retry", "reason": "busy", "started_at": 0, "ended_at": 0, "due_at": 0}
+    answer = worker.post(SETTLE, json={"settlements": [one | ended for one in offers]})
+    assert (answer.status_code, problem(answer)) == (422, "invalid")
+    assert edge.sql("SELECT * FROM attempts") == []
     assert len(results(worker.post(DELIVER, json={"deliveries": offers[:1000]}))) == 1000
     assert results(worker.post(DELIVER, json={"deliveries": []})) == []
     assert edge.states([one["message_id"]]) == {"missing": 1}

@@ -1,65 +1,52 @@
-"""SIGKILL of each process, and of each store, at each step of the walk: at the instant at which the
-step's request is sent, before it arrives or after. What was acknowledged is delivered, once."""
+"""SIGKILL of the proxy and of the main server at each step of the walk: at the instant at which the
+step's request is sent, before it arrives or after. What was acknowledged is delivered, once.
 
-import hashlib
-import json
-import os
-import signal
-import threading
-import time
+The workers: test_killed_workers.py. The stores: test_killed_stores.py."""
+
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from uuid import UUID
 
 import httpx
 import pytest
 
-import proxy.claims
-from tests.acceptance.two_stores.rig import Rig, accepted, at_port, post, script
+from tests.acceptance.two_stores.by_hand import enqueue_unreadable
+from tests.acceptance.two_stores.killing import (
+    AFTER,
+    ATTEMPTS,
+    BEFORE,
+    INSERT,
+    UPDATE,
+    Seen,
+    commit_of,
+    end_well,
+    holds,
+    kill_service,
+    long_request,
+    own_script,
+)
+from tests.acceptance.two_stores.rig import Rig, accepted, post, script
 from tests.acceptance.two_stores.senders import Senders
 from tests.heard import wait_until
 from tests.wire import Fault
-from worker.delivering import LEASE_SECONDS
 
-LUA = Path(proxy.claims.__file__).parent / "lua"
-BEFORE, AFTER = Fault.LOSE_REQUEST, Fault.LOSE_REPLY
-RECLAIMED = '"leases.reclaimed"'
-INSERT, UPDATE, COMMIT = b"INSERT INTO messages", b"UPDATE messages SET", b"\x03COMMIT"
+either_fault = pytest.mark.parametrize("fault", [BEFORE, AFTER], ids=["before", "after"])
 
-
-def own_script(name: str) -> bytes:
-    """How one of the proxy's scripts is called."""
-    return hashlib.sha1((LUA / f"{name}.lua").read_bytes()).hexdigest().encode()
-
-
-def long_request(request: bytes) -> bool:
-    """Something with an envelope in it, on a wire on which nothing can be read."""
-    return len(request) > 700
-
-
-STEPS: dict[str, tuple[str, bytes | None]] = {
+WITH_A_KEY: dict[str, tuple[str, Seen]] = {
     "claim": ("proxy-redis", own_script("claim")),
-    "register": ("proxy-main", None),
-    "enqueue": ("proxy-redis", script("enqueue")),
+    "register": ("proxy-main", long_request),
+    "enqueue": ("proxy-redis", holds(script("enqueue"))),
     "settle the claim": ("proxy-redis", own_script("settle_claim")),
 }
 
 
-@pytest.mark.parametrize("fault", [BEFORE, AFTER], ids=["before", "after"])
-@pytest.mark.parametrize("step", STEPS)
+@either_fault
+@pytest.mark.parametrize("step", WITH_A_KEY)
 def test_a_proxy_killed_at_a_step_leaves_one_message_when_the_post_is_repeated(
     whole: Rig, step: str, fault: Fault
 ) -> None:
-    wire, holds = STEPS[step]
+    wire, seen = WITH_A_KEY[step]
     with whole.client() as client:
-        leader = whole.children["proxy"].pid
-
-        def rule(request: bytes) -> Fault:
-            if not (holds in request if holds else long_request(request)):
-                return Fault.NONE
-            os.killpg(leader, signal.SIGKILL)
-            return fault
-
-        whole.wires[wire].rule = rule
+        kill_service(whole, "proxy", wire, seen, fault)
         with pytest.raises(httpx.HTTPError):
             post(client, key="once")
     whole.wires[wire].heal()
@@ -78,6 +65,40 @@ def test_a_proxy_killed_at_a_step_leaves_one_message_when_the_post_is_repeated(
     assert whole.delivered_twice([message_id]) == []
 
 
+WITHOUT_A_KEY: dict[str, tuple[str, Seen, list[str]]] = {
+    "register": ("proxy-main", long_request, []),
+    "enqueue": ("proxy-redis", holds(script("enqueue")), []),
+    "expose": ("proxy-redis", holds(script("expose")), ["proxy-main"]),
+}
+"""And the wires on which nothing passes meanwhile: exposed is what the ledger doesn't answer of."""
+
+
+@either_fault
+@pytest.mark.parametrize("step", WITHOUT_A_KEY)
+def test_a_proxy_killed_at_a_step_of_a_post_without_a_key_leaves_it_whole_or_not_at_all(
+    whole: Rig, step: str, fault: Fault
+) -> None:
+    """Nobody was told anything. What a store has all the same comes to its end, and once."""
+    wire, seen, silent = WITHOUT_A_KEY[step]
+    with whole.client() as client, whole.frozen(*silent):
+        kill_service(whole, "proxy", wire, seen, fault)
+        with pytest.raises(httpx.HTTPError):
+            post(client)
+        whole.wait_killed("proxy")
+    whole.wires[wire].heal()
+
+    whole.start("proxy")
+    with whole.client() as client:
+        whole.settle(client)
+    whole.age()
+    wait_until(lambda: not whole.waiting() and not whole.exposed())
+    ids = [str(UUID(bytes=row["message_id"])) for row in whole.sql("SELECT * FROM messages")]
+    whole.wait_delivered(ids)
+    assert whole.delivered_twice(ids) == []
+    told = step == "expose" or fault is AFTER
+    assert len(ids) >= 2 or not told, "what a store had taken is gone"
+
+
 @pytest.fixture
 def traffic(whole: Rig) -> Iterator[Senders]:
     with Senders(whole) as senders:
@@ -86,166 +107,54 @@ def traffic(whole: Rig) -> Iterator[Senders]:
     assert senders.strange == []
 
 
-def after(statement: bytes, then: Callable[[], None], fault: Fault) -> Callable[[bytes], Fault]:
-    """A rule for the ledger's wire: the commit that follows such a statement suffers the fault."""
-    armed = False
-
-    def rule(request: bytes) -> Fault:
-        nonlocal armed
-        armed = armed or statement in request
-        if not (armed and COMMIT in request):
-            return Fault.NONE
-        then()
-        return fault
-
-    return rule
+COMMITS = {"register": INSERT, "deliver": UPDATE, "settle": ATTEMPTS}
 
 
-def end(rig: Rig, senders: Senders, seconds: float = 20.0) -> None:
-    """All that was promised is delivered, once."""
-    rig.wait_delivered(list(senders.promised), seconds)
-    assert rig.delivered_twice(list(senders.promised)) == []
-
-
-@pytest.mark.parametrize("fault", [BEFORE, AFTER], ids=["before", "after"])
-@pytest.mark.parametrize("statement", [INSERT, UPDATE], ids=["register", "deliver"])
+@either_fault
+@pytest.mark.parametrize("step", COMMITS)
 def test_a_main_server_killed_at_its_commit_loses_and_doubles_nothing(
-    whole: Rig, traffic: Senders, statement: bytes, fault: Fault
+    whole: Rig, traffic: Senders, step: str, fault: Fault
 ) -> None:
-    leader = whole.children["main_server"].pid
-
-    def kill() -> None:
-        os.killpg(leader, signal.SIGKILL)
-
-    whole.wires["main-ledger"].rule = after(statement, kill, fault)
+    kill_service(whole, "main_server", "main-ledger", commit_of(COMMITS[step]), fault)
+    failing = [enqueue_unreadable(whole)] if step == "settle" else []
     whole.wait_killed("main_server")
     whole.wires["main-ledger"].heal()
     traffic.flow()
     whole.start("main_server")
     traffic.flow()
     traffic.__exit__()
-    end(whole, traffic)
+    end_well(whole, traffic)
+    whole.wait_states(failing, **({"failed": 1} if failing else {}))
+    assert len(whole.sql("SELECT * FROM attempts WHERE outcome = 'failed'")) == len(failing)
 
 
-def test_each_store_killed_in_mid_commit_loses_and_doubles_nothing(
-    whole: Rig, traffic: Senders
+def post_without(rig: Rig, wire: str) -> list[str]:
+    with rig.client() as client, rig.refused(wire):
+        return [accepted(post(client))[0] for _ in range(10)]
+
+
+RECONCILING: dict[str, tuple[Callable[[Rig], list[str]], Seen]] = {
+    "enqueue": (lambda rig: post_without(rig, "proxy-redis"), holds(script("enqueue"))),
+    "registered": (lambda rig: post_without(rig, "proxy-main"), holds(b"SREM")),
+}
+"""What one store alone has taken; and the step in which the reconciler is done with it."""
+
+
+@either_fault
+@pytest.mark.parametrize("step", RECONCILING)
+def test_a_reconciler_killed_at_a_step_loses_and_doubles_nothing(
+    edge: Rig, step: str, fault: Fault
 ) -> None:
-    """They come back from their files: what was acknowledged is in them."""
-    redis, maria = whole.redis_server, whole.maria_server
-
-    def kill_redis(request: bytes) -> Fault:
-        if script("enqueue") in request:
-            os.killpg(redis.pid, signal.SIGKILL)
-        return Fault.NONE
-
-    for _ in range(2):
-        whole.wires["proxy-redis"].rule = kill_redis
-        wait_until(lambda: redis.child.exit_code() is not None)
-        whole.wires["proxy-redis"].heal()
-        redis.kill()
-        traffic.flow()
-        redis.start()
-        traffic.flow()
-
-        whole.wires["main-ledger"].rule = after(
-            INSERT, lambda: os.killpg(maria.pid, signal.SIGKILL), Fault.NONE
-        )
-        wait_until(lambda: maria.child.exit_code() is not None)
-        whole.wires["main-ledger"].heal()
-        maria.kill()
-        traffic.flow()
-        maria.start()
-        traffic.flow()
-    traffic.__exit__()
-    end(whole, traffic, 30.0)
-    assert traffic.of("ledger")
-    assert traffic.of("queue")
-
-
-def die_with_messages(
-    rig: Rig, wire: str, seen: Callable[[bytes], bool], fault: Fault
-) -> list[str]:
-    """A worker is killed as it sends that; the messages that were sent meanwhile."""
-    rig.launch("worker")
-    wait_until(lambda: rig.ready("worker"), 20)
-    leader, sent = rig.children["worker"].pid, list[str]()
-
-    def rule(request: bytes) -> Fault:
-        if not (sent and seen(request)):
-            return Fault.NONE
-        os.killpg(leader, signal.SIGKILL)
-        return fault
-
-    rig.wires[wire].rule = rule
-    with rig.client() as client:
-        while rig.children["worker"].exit_code() is None:
-            sent.append(accepted(post(client))[0])
-    rig.wait_killed("worker")
-    rig.wires[wire].heal()
-    return sent
-
-
-WORKER_STEPS: list[tuple[str, Callable[[bytes], bool], Fault]] = [
-    ("worker-redis", lambda request: script("reserve") in request, AFTER),
-    ("worker-main", long_request, BEFORE),
-    ("worker-main", long_request, AFTER),
-    ("worker-redis", lambda request: script("acknowledge") in request, BEFORE),
-    ("worker-redis", lambda request: script("acknowledge") in request, AFTER),
-]
-
-
-def settle_too_late(rig: Rig) -> list[str]:
-    """A worker delivers messages, and its settlement gets lost on the way for longer than a lease:
-    until the wire "late-redis" is thawed."""
-    wire = rig.wire("late-redis", rig.redis_server.port)
-    url = rig.setting("worker", "redis", "url")
-    rig.configure("worker", "redis", url=at_port(url, wire.port))
-    rig.start("worker")
-    rig.set_aside("worker", "late")
-    rig.configure("worker", "redis", url=url)
-    sent, held = list[str](), threading.Event()
-
-    def rule(request: bytes) -> Fault:
-        if held.is_set() or script("acknowledge") not in request:
-            return Fault.NONE
-        held.set()
-        return Fault.HOLD
-
-    with rig.client() as client:
-        wire.rule = rule
-        while not held.is_set():
-            sent.append(accepted(post(client))[0])
-    return sent
-
-
-def test_workers_killed_at_each_step_and_then_a_ledger_that_hangs_for_longer_than_a_lease(
-    edge: Rig,
-) -> None:
-    """Workers die one after the other, with messages in their hands, which are back a second after
-    the lease; the ledger is silent meanwhile, and messages go on being accepted. A settlement that
-    arrives after all that settles nothing."""
-    sent = settle_too_late(edge)
-    sent += [one for step in WORKER_STEPS for one in die_with_messages(edge, *step)]
-    held = set(edge.redis.zrange(edge.key("leased"), 0, -1))
-    assert held
+    send, seen = RECONCILING[step]
+    kill_service(edge, "main_server", "main-redis", seen, fault)
+    sent = send(edge)
+    edge.age()
+    edge.wait_killed("main_server")
+    edge.wires["main-redis"].heal()
+    edge.start("main_server")
+    wait_until(lambda: edge.waiting() == len(sent) and not edge.exposed())
+    assert edge.states(sent) == {"queued": len(sent)}
     edge.start("worker")
-    with edge.hanging(edge.maria_server), Senders(edge, 1) as senders:
-        senders.flow()
-        time.sleep(LEASE_SECONDS + 1)
-        reclaimed = [json.loads(one) for one in edge.log("worker").splitlines() if RECLAIMED in one]
-        assert sum(one["count"] for one in reclaimed) >= len(held)
-        assert len(senders.of("queue")) > 200
-    returned = time.monotonic()
-    sent += senders.promised
-    # Drained within 2 s of its return; what hung in the main server may take its time-out.
-    edge.wait_delivered(sent, 12.0)
-    wait_until(lambda: not edge.waiting() and not edge.exposed(), 5.0)
-    assert time.monotonic() - returned < 15.0
-    assert senders.strange == []
-
-    more = edge.redis.info("commandstats")["cmdstat_evalsha"]["calls"]
-    edge.wires["late-redis"].thaw()
-    wait_until(lambda: edge.redis.info("commandstats")["cmdstat_evalsha"]["calls"] > more + 20)
-    assert edge.states(sent) == {"delivered": len(sent)}
+    edge.wait_delivered(sent)
     assert edge.delivered_twice(sent) == []
-    assert edge.waiting() == 0
+    wait_until(lambda: edge.waiting() == 0)

@@ -1,7 +1,7 @@
 """Redis away for longer than a lease, wiped, cut or full, while messages are accepted: everything
 acknowledged is delivered once, but for what only a Redis had that was destroyed (I1).
 
-A ledger that hangs for longer than a lease: test_kills.py."""
+A ledger that hangs for longer than a lease: test_killed_workers.py."""
 
 import os
 import time
