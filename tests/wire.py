@@ -4,7 +4,7 @@ test chooses: a TCP proxy with a thread of its own, so that the test may block."
 import asyncio
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from enum import Enum
@@ -27,6 +27,10 @@ class Fault(Enum):
     HOLD = "it and all that follows waits until the wire is thawed"
 
 
+def _addresses(upstreams: Sequence[int | Address]) -> list[Address]:
+    return [(HOST, one) if isinstance(one, int) else one for one in upstreams]
+
+
 def pass_on(_request: bytes) -> Fault:
     return Fault.NONE
 
@@ -45,7 +49,7 @@ class Wire:
         self.port = 0
         self.lost = 0
         self.reply_delay = 0.0
-        self._upstreams = [(HOST, one) if isinstance(one, int) else one for one in upstreams]
+        self._upstreams = _addresses(upstreams)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._server: asyncio.Server | None = None
@@ -68,6 +72,11 @@ class Wire:
     def heal(self) -> None:
         self.rule = pass_on
         self.at_lost_reply = lambda: None
+
+    def lead_to(self, *upstreams: int | Address) -> None:
+        """From now on connections go there; those that are open end."""
+        self._upstreams = _addresses(upstreams)
+        self.cut()
 
     def freeze(self) -> None:
         """Nothing passes in either direction; connections stay, and new ones are taken."""

@@ -144,6 +144,15 @@ def test_what_is_refused_for_now_waits_in_redis_and_holds_nothing_up(pool: Pool)
     assert len(told) == len(stubborn)
 
 
+def test_batches_that_come_one_after_the_other_hardly_wait(pool: Pool) -> None:
+    pool.start()
+    started = time.monotonic()
+    for _ in range(12):
+        sent = pool.send(30)
+        wait_until(lambda sent=sent: pool.main.delivered(*sent))  # type: ignore[misc]
+    assert time.monotonic() - started < 5.0
+
+
 def test_exponential_waits_double_with_jitter(pool: Pool) -> None:
     pool.start(retry="exponential", retry_interval=0.2, retry_longest=0.5)
     pool.main.decide = lambda one: refuse(one) if one.attempt < 5 else deliver(one)

@@ -1,6 +1,7 @@
 """Deliver: once, whoever offers it how often; and no message in the way of another (I2, I5)."""
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -288,8 +289,12 @@ def test_the_same_ids_from_many_at_once_in_any_order_are_one_row_each(
         status, _, attempt_count = room.status(envelope.message_id)
         assert status == "delivered"
         assert 1 <= attempt_count <= 8
-    told = {answer.result.value for batch in answers for answer in batch}
-    assert told <= {"delivered", "already"}
+    told = [(answer.message_id, answer.result.value) for batch in answers for answer in batch]
+    assert {result for _, result in told} == {"delivered", "already"}
+    firsts = Counter(message_id for message_id, result in told if result == "delivered")
+    assert set(firsts) == {one.message_id for one in envelopes}
+    if registered:
+        assert set(firsts.values()) == {1}
 
 
 def test_a_late_success_wins_over_a_failure(room: Room) -> None:

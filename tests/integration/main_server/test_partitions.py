@@ -1,5 +1,6 @@
 """Partitions: a day each, ahead of time, made once, and every message in its own."""
 
+import asyncio
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,11 +10,14 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Engine, text
 
+from gatepost.clock import TIMES_TO_BELIEVE, Clock
 from gatepost.ids import first_id_at
 from infra.dev.engines import Engines, MariaServer
 from main_server import migrating
+from main_server.database import Ledger
 from main_server.keys.master import MasterKeys
 from main_server.keys.service import open_keyring
+from main_server.messages.housekeeping import housekeeping_loop
 from main_server.messages.partitions import (
     DAYS_AHEAD,
     TABLES,
@@ -21,6 +25,7 @@ from main_server.messages.partitions import (
     partition_name,
 )
 from tests import factories
+from tests.heard import HeardLog, until
 from tests.integration.main_server.conftest import KEYS_SCHEMA, MASTER, Room, engine_of
 
 TODAY = date(2030, 3, 1)
@@ -90,6 +95,29 @@ def test_what_was_made_is_flushed_for_mariadb_does_not(
     assert flushed == [partitions(fresh)]
     ensure_partitions(fresh, TODAY)
     assert len(flushed) == 1, "where nothing was made nobody waits for the disks"
+
+
+async def test_a_main_server_makes_them_for_as_long_as_it_runs(
+    fresh: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("main_server.messages.housekeeping.EVERY_SECONDS", 0.05)
+    clock, stop, log = Clock(), asyncio.Event(), HeardLog()
+    set_to_noon(clock, TODAY)
+    loop = asyncio.create_task(housekeeping_loop(stop, log, Ledger(fresh, 1), clock))
+    await until(lambda: log.of("partitions.made"))
+    set_to_noon(clock, TODAY + timedelta(days=1))
+    await until(lambda: len(log.of("partitions.made")) == 2)
+    stop.set()
+    await loop
+    last = TODAY + timedelta(days=DAYS_AHEAD + 1)
+    for table in TABLES:
+        assert partitions(fresh, table)[-2:] == [partition_name(last), "pmax"]
+
+
+def set_to_noon(clock: Clock, day: date) -> None:
+    noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
+    for _ in range(TIMES_TO_BELIEVE):
+        clock.correct(int(noon.timestamp() * 1000), took_ms=0)
 
 
 def test_after_a_long_pause_the_days_between_belong_to_the_first_new_one(fresh: Engine) -> None:
