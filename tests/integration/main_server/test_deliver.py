@@ -4,6 +4,8 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
 
 import msgspec
 import pytest
@@ -295,6 +297,25 @@ def test_the_same_ids_from_many_at_once_in_any_order_are_one_row_each(
     assert set(firsts) == {one.message_id for one in envelopes}
     if registered:
         assert set(firsts.values()) == {1}
+
+
+def test_of_two_that_look_at_the_same_row_one_waits_and_is_told_already(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither decides by what the other is about to change."""
+    envelope, both, real = room.envelope(), Barrier(2), repository.lock_standings
+    room.register(envelope)
+
+    def lock(connection, ids):  # type: ignore[no-untyped-def]
+        standings = real(connection, ids)
+        with suppress(BrokenBarrierError):
+            both.wait(0.5)  # if nobody has to wait, both have looked
+        return standings
+
+    monkeypatch.setattr(repository, "lock_standings", lock)
+    answers = at_once(room, [[offer(envelope, attempt, send=False)] for attempt in (1, 2)])
+    told = sorted(answer.result.value for batch in answers for answer in batch)
+    assert told == ["already", "delivered"]
 
 
 def test_a_late_success_wins_over_a_failure(room: Room) -> None:
