@@ -29,9 +29,14 @@ _TRIES = 4
 
 _SESSION = (
     "SET SESSION time_zone = '+00:00', sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,"
-    "NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
+    "NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',"
+    " innodb_lock_wait_timeout = 2"
 )
-"""Whatever the server's own are; modes that change how a statement is read are off."""
+"""Whatever the server's own are; modes that change how a statement is read are off.
+
+Who waits for a row gives up long before its caller does: a statement that its client has given up
+would go on waiting in the server, with all the locks that it holds, and the next try behind it.
+"""
 
 
 def create_ledger_engine(settings: Database) -> Engine:
