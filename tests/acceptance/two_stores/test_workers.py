@@ -14,6 +14,7 @@ import pytest
 
 from gatepost.contract import DeliveryOffer, Result, SettleItem, Settlement
 from gatepost.queue import Entry, Peeked, Place, Queue, Reason, connect
+from gatepost.revocation import KEY
 from gatepost.tls import TlsFiles
 from tests.acceptance.two_stores.fake_main import (
     DELIVER,
@@ -105,6 +106,9 @@ class Pool:
 
 @pytest.fixture
 def main(rig: Rig) -> Iterator[FakeMain]:
+    if not rig.redis.exists(KEY):  # without a list of what is revoked no worker gets ready
+        rig.start("main_server")
+        wait_until(lambda: rig.redis.exists(KEY))
     for name in list(rig.children):
         rig.kill(name)
     pki = rig.place.pki
