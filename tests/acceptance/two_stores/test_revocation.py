@@ -159,8 +159,8 @@ def test_a_revoked_main_server_is_refused_by_those_who_call_it(whole: Rig) -> No
         assert accepted(post(client))[1] == "full"
         revoke_now(whole, "main_server")
         wait_until(lambda: accepted(post(client))[1] == "queue", 2)
-        waiting = [accepted(post(client))[0] for _ in range(5)]
         wait_until(lambda: "main_server" in str(not_ready(whole.ops_port("worker"))))
+        waiting = [accepted(post(client))[0] for _ in range(5)]
         for name in ("proxy", "worker"):
             assert "it was revoked" in whole.log(name)
         assert whole.waiting() >= len(waiting)
