@@ -90,17 +90,6 @@ def queued_row(keyring: Keyring, data_keys: HeldKeys, arrival: Arrival) -> dict[
     }
 
 
-def delivered_row(
-    keyring: Keyring, data_keys: HeldKeys, arrival: Arrival, attempt: int, now: int
-) -> dict[str, Any]:
-    """The row of a message that the ledger meets only as it is delivered."""
-    return queued_row(keyring, data_keys, arrival) | {
-        "status": "delivered",
-        "delivered_at": ledger_time(now),
-        "attempt_count": attempt,
-    }
-
-
 def failed_row(
     keyring: Keyring, data_keys: HeldKeys, arrival: Arrival, reason: str, attempt: int
 ) -> dict[str, Any]:

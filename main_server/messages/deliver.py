@@ -23,10 +23,10 @@ from main_server.messages.arrivals import (
     KEY_UNAVAILABLE,
     Arrival,
     arrive,
-    delivered_row,
     duplicate_row,
     failed_row,
     key_rows,
+    queued_row,
     readable,
     storable,
 )
@@ -73,7 +73,7 @@ def decide(
     elif not offer.envelope:
         kind, reason = Result.SEND_ENVELOPE, None
     else:
-        kind, reason = _of_arrival(offer, arrival, original, now)
+        kind, reason = _of_arrival(offer.message_id, arrival, original, now)
     return DeliverResult(
         message_id=offer.message_id,
         result=kind,
@@ -92,11 +92,11 @@ def _of_row(standing: Standing, now: int) -> tuple[Result, str | None]:
 
 
 def _of_arrival(
-    offer: DeliveryOffer, arrival: Arrival | None, original: Claim | None, now: int
+    message_id: UUID, arrival: Arrival | None, original: Claim | None, now: int
 ) -> tuple[Result, str | None]:
     if arrival is None or (arrival.content is None and not arrival.locked):
         return Result.REFUSED, "unreadable"
-    if original is not None and original.message_id != offer.message_id.bytes:
+    if original is not None and original.message_id != message_id.bytes:
         return Result.DUPLICATE, None
     if arrival.expired(now):
         return Result.EXPIRED, None
@@ -130,6 +130,16 @@ def _deliver(
         if offer.message_id.bytes not in standings and offer.message_id in arrivals
     }
     originals = _originals(connection, new, now)
+    fresh = [
+        arrival
+        for message_id, arrival in new.items()
+        if _of_arrival(message_id, arrival, originals.get(message_id), now)[0] is Result.DELIVERED
+    ]
+    if fresh:
+        # Of several who bring the same message, its row says to whom alone it was delivered now.
+        repository.insert_queued(connection, [queued_row(keyring, held, one) for one in fresh])
+        fresh_ids = [one.envelope.message_id.bytes for one in fresh]
+        standings |= repository.lock_standings(connection, fresh_ids)
     results = [
         decide(
             offer,
@@ -143,9 +153,9 @@ def _deliver(
     attempts = {offer.message_id: offer.attempt for offer in offers}
     outcomes = {result.message_id: result for result in results}
     rows = [
-        _new_row(keyring, held, arrival, outcomes[message_id], originals, attempts, now)
+        _ended_row(keyring, held, arrival, outcomes[message_id], originals, attempts)
         for message_id, arrival in new.items()
-        if not outcomes[message_id].retryable
+        if message_id.bytes not in standings and not outcomes[message_id].retryable
     ]
     if rows:
         repository.insert_ended(connection, rows)
@@ -166,19 +176,16 @@ def _originals(connection: Connection, new: dict[UUID, Arrival], now: int) -> di
     }
 
 
-def _new_row(
+def _ended_row(
     keyring: Keyring,
     data_keys: HeldKeys,
     arrival: Arrival,
     result: DeliverResult,
     originals: dict[UUID, Claim],
     attempts: dict[UUID, int],
-    now: int,
 ) -> dict[str, Any]:
     envelope = arrival.envelope
     attempt = attempts[envelope.message_id]
-    if result.result is Result.DELIVERED:
-        return delivered_row(keyring, data_keys, arrival, attempt, now)
     if result.result is Result.DUPLICATE:
         return duplicate_row(envelope, originals[envelope.message_id].message_id)
     return failed_row(keyring, data_keys, arrival, result.reason or "expired", attempt)
