@@ -24,7 +24,8 @@ from gatepost.revoked import NotBelieved, Revoked
 PATH = "/internal/revocations"
 POLL_SECONDS = 0.25
 ANSWER_SECONDS = 1.0
-LISTEN_SECONDS, AGAIN_SECONDS = 5.0, 1.0
+LISTEN_SECONDS, AGAIN_SECONDS = 0.5, 1.0
+"""How long a wake-up is listened for at a time, which holds a stop up, and when it is tried again."""
 
 
 class NoAnswer(Exception):

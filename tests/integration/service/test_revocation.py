@@ -104,6 +104,15 @@ async def test_who_was_cut_off_listens_again(
                 await rung.wait()
 
 
+async def test_who_listens_does_not_hold_a_stop_up(redis: Redis) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.create_task(wake_up_loop(stop, redis, Bell()))
+    await listened(redis)
+    stop.set()
+    async with asyncio.timeout(2):
+        await loop
+
+
 @asynccontextmanager
 async def listening(redis: Redis) -> AsyncIterator[Bell]:
     bell = Bell()
