@@ -25,7 +25,7 @@ PATH = "/internal/revocations"
 POLL_SECONDS = 0.25
 ANSWER_SECONDS = 1.0
 LISTEN_SECONDS, AGAIN_SECONDS = 0.5, 1.0
-"""How long a wake-up is listened for at a time, which holds a stop up, and when it is tried again."""
+"""How long a wake-up is listened for at a time, which holds a stop up; when it is tried again."""
 
 
 class NoAnswer(Exception):

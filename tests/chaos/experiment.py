@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from infra.dev.engines import find_engines
 from infra.dev.paths import ROOT, VAR
 from infra.dev.private import private_folder
 from infra.dev.steps import Failure, step
@@ -30,8 +31,12 @@ END_SECONDS = 40.0
 
 
 def prepare(module: str, arguments: list[str], *, loopback: bool = False) -> None:
-    """Goes on in an enclosure, where one can be had; ends in order when it is told to."""
+    """Goes on in an enclosure, where one can be had; ends in order when it is told to.
+
+    What is to be downloaded is downloaded before: from within there is no way out.
+    """
     Tools().fetch()
+    find_engines().fetch()
     if not loopback:
         enclose(module, arguments)
     if not enclosed():

@@ -58,6 +58,10 @@ class Engines:
     def mariadb(self) -> Engine:
         return find_mariadb(self._folder)
 
+    def fetch(self) -> None:
+        """Now: later there may be no way to where they are fetched from."""
+        _ = self.redis, self.mariadb
+
 
 def find_engines(folder: Path = ENGINES) -> Engines:
     return Engines(folder)

@@ -2,6 +2,7 @@
 or as its answer leaves it. It comes back from its files, and what was acknowledged is in them."""
 
 from dataclasses import dataclass, field
+from uuid import UUID
 
 import pytest
 
@@ -79,4 +80,7 @@ def test_a_ledger_killed_at_a_commit_loses_and_doubles_nothing(whole: Rig, name:
             traffic.flow()
     end_well(whole, traffic)
     assert traffic.of("queue")
-    assert len(whole.sql("SELECT * FROM attempts WHERE outcome = 'failed'")) == len(failing)
+    failed = whole.sql("SELECT message_id FROM messages WHERE status = 'failed'")
+    assert {row["message_id"] for row in failed} == {UUID(one).bytes for one in failing}
+    tried = whole.sql("SELECT message_id FROM attempts WHERE outcome = 'failed'")
+    assert {row["message_id"] for row in tried} == {row["message_id"] for row in failed}

@@ -104,10 +104,13 @@ async def test_who_was_cut_off_listens_again(
                 await rung.wait()
 
 
-async def test_who_listens_does_not_hold_a_stop_up(redis: Redis) -> None:
-    stop = asyncio.Event()
-    loop = asyncio.create_task(wake_up_loop(stop, redis, Bell()))
+async def test_who_listens_does_not_hold_a_stop_up(redis: Redis, issuer: Issuer) -> None:
+    stop, bell = asyncio.Event(), Bell()
+    loop = asyncio.create_task(wake_up_loop(stop, redis, bell))
     await listened(redis)
+    rung = bell.next()
+    await publish(redis, issuer.state())
+    await rung.wait()  # from here on it listens anew
     stop.set()
     async with asyncio.timeout(2):
         await loop
