@@ -13,6 +13,12 @@ from cryptography.hazmat.primitives.hashes import SHA256
 
 _SIGNED = b"gatepost renewal v1\0"
 
+SURE_SECONDS = 2.5
+"""Who last heard so long ago which certificates there are can't tell whether one is unknown."""
+SETTLED_SECONDS = 3.0
+"""So long a new certificate must have been taken until it is shown alone. Longer than the other:
+then whoever does not know it yet says so, and nobody refuses it."""
+
 
 def sign_renewal(key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey, csr: bytes) -> bytes:
     if isinstance(key, rsa.RSAPrivateKey):

@@ -37,10 +37,7 @@ def identify(context: Context) -> Callable[[Request], Identity]:
         try:
             identity = certificate.caller
             context.revoked.check(certificate)
-            known = context.callers.find(certificate.fingerprint)
-            if known is None:
-                raise UnknownCertificate()
-            if known != identity:
+            if context.callers.find(certificate.fingerprint) != identity:
                 raise UnknownCertificate("The ledger knows this certificate under another name.")
         except GatepostError as error:
             context_of(request.scope).fields["reason"] = error.detail

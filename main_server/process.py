@@ -17,7 +17,7 @@ from gatepost.service.supervisor import Child
 from gatepost.tls import server_context
 from main_server.admin.certificates import create_router as create_certificates_router
 from main_server.admin.holders import create_router as create_holders_router
-from main_server.ca.callers import Callers, callers_loop, read_callers
+from main_server.ca.callers import Callers, callers_loop
 from main_server.ca.endpoints import create_router as create_holding_router
 from main_server.ca.online import OnlineCa
 from main_server.ca.pki import PkiApp
@@ -102,7 +102,7 @@ async def _wait_for_keyring(
     """Until the ledger is there and migrated: nothing can be served without it."""
     for wait in backoff(0.2, 5.0):
         try:
-            callers.learn(await ledger.run(read_callers, clock))
+            await callers.ask(ledger, clock)
             await ledger.run(ensure_partitions, today(clock))
             return await ledger.run(open_keyring, masters)
         except KeysUnavailable as error:

@@ -60,7 +60,7 @@ async def bundle_loop(
     while not stop.is_set():
         problem = None
         try:
-            started = time.perf_counter()
+            asked, started = time.monotonic(), time.perf_counter()
             answer = await main_server.get("/internal/bundle", headers={"if-none-match": etag})
             if watch.problem and TIME_HEADER in answer.headers:
                 took_ms = (time.perf_counter() - started) * 1000
@@ -71,6 +71,7 @@ async def bundle_loop(
                 etag = answer.headers["etag"]  # learned and kept: not before that
                 log.info("bundle.learned", etag=etag)
             if answer.status_code in (200, 304):
+                senders.confirm(asked)
                 answers()
             else:
                 problem = f"the main server answers with status {answer.status_code}"

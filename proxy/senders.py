@@ -1,12 +1,16 @@
 """Who may send: the edge's view of the known clients, kept fresh from the main server.
 
-Unknown means refused, whoever signed the certificate. A proxy that has never had a bundle refuses
-all, with 503: it can't tell.
+Unknown means refused, whoever signed the certificate. A proxy that has not heard from a main server
+for a while can't tell, and says so with 503: it may be new. One that has never heard refuses all.
 """
+
+import time
+from math import inf
 
 from gatepost.bundle import Bundle, KnownClient, KnownDomain
 from gatepost.errors import IdentityMismatch, Unavailable, UnknownCertificate
 from gatepost.identity import Certificate
+from gatepost.renewal import SURE_SECONDS
 
 
 class Senders:
@@ -16,6 +20,7 @@ class Senders:
         self._bundle: Bundle | None = None
         self._by_fingerprint: dict[str, KnownClient] = {}
         self._domains: dict[str, KnownDomain] = {}
+        self._confirmed = -inf
 
     @property
     def problem(self) -> str | None:
@@ -33,11 +38,17 @@ class Senders:
         self._by_fingerprint = {client.fingerprint: client for client in bundle.clients}
         self._domains = {domain.name: domain for domain in bundle.domains}
 
+    def confirm(self, asked: float) -> None:
+        """A main server that was asked at this (monotonic) time knows nothing newer."""
+        self._confirmed = asked
+
     def identify(self, certificate: Certificate) -> KnownClient:
         """The client that holds this certificate; its name must be the one that the ledger has."""
         self.bundle  # noqa: B018 - without a bundle nobody can be told from anybody
         known = self._by_fingerprint.get(certificate.fingerprint)
         if known is None or known.domain not in self._domains:
+            if time.monotonic() - self._confirmed > SURE_SECONDS:
+                raise Unavailable("This proxy can't tell just now who is known. Try again.")
             raise UnknownCertificate()
         if certificate.caller != known.identity:
             raise UnknownCertificate("The ledger knows this certificate under another name.")

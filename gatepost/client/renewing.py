@@ -17,11 +17,11 @@ from gatepost.client.failures import TransportFailure, explain
 from gatepost.client.files import Files
 from gatepost.client.keys import make_request
 from gatepost.client.refusals import refusal
-from gatepost.renewal import renewable_from, sign_renewal
+from gatepost.renewal import SETTLED_SECONDS, renewable_from, sign_renewal
 
 PATH = "/api/v1/certificates/renew"
 TIMEOUT = 20.0
-KNOWN_WITHIN, SETTLED_SECONDS, LOOK_SECONDS = 60.0, 3.0, 0.1
+KNOWN_WITHIN, LOOK_SECONDS = 60.0, 0.1
 
 
 def is_due(files: Files, now: datetime | None = None) -> bool:

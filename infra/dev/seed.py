@@ -20,7 +20,6 @@ from infra.dev.private import private_folder, write_private
 from main_server import migrating
 from main_server.ca import repository
 from main_server.ca.authority import (
-    Authority,
     Order,
     Usage,
     load_authority,
@@ -28,7 +27,7 @@ from main_server.ca.authority import (
 )
 from main_server.ca.founding import init_authority, read_pins
 from main_server.ca.revocation import renew_lists
-from main_server.ca.service import issue
+from main_server.ca.service import Issued, issue
 from main_server.database import create_ledger_engine, transact
 from main_server.settings import Database, DatabaseOnly, MainServerSettings
 
@@ -57,8 +56,11 @@ def seed(
     database: Database,
     pki: Path,
     orders: Mapping[str, Order] = ORDERS,
+    age: timedelta = timedelta(0),
 ) -> None:
-    """`orders` are the certificates that there are to be, by the names of their files."""
+    """`orders` are the certificates that there are to be, by the names of their files; those that
+    are missing are issued as if `age` ago.
+    """
     engine = create_ledger_engine(database)
     migrating.upgrade(engine, database.keys_schema)
     init_authority(settings.ca.folder, utc_now())
@@ -69,7 +71,8 @@ def seed(
         private_folder(pki)
         _add_clients(engine, [order.identity for order in orders.values()])
         for name in missing:
-            _issue(engine, authority, orders[name], pki / name)
+            issued = issue(engine, authority, orders[name], utc_now() - age)
+            _write_pair(issued, pki / name)
     _write_pins(settings.ca.folder, pki / "ca.pem")
     renew_lists(engine, [authority], utc_now())
 
@@ -106,8 +109,7 @@ def _add_clients(engine: Engine, identities: Sequence[Identity]) -> None:
     transact(engine, add)
 
 
-def _issue(engine: Engine, authority: Authority, order: Order, file: Path) -> None:
-    issued = issue(engine, authority, order, utc_now())
+def _write_pair(issued: Issued, file: Path) -> None:
     certificate = file.with_name(f"{file.name}.pem")
     certificate.unlink(missing_ok=True)  # an old one must not be found beside the new key
     write_private(file.with_name(f"{file.name}.key"), issued.key_pem)

@@ -1,18 +1,21 @@
 """The main server's view of the certificates that may call it, read again every second.
 
-Unknown means refused, whoever signed it.
+Unknown means refused, whoever signed it. A view that has grown old can't tell, and says so.
 """
 
 import asyncio
 import time
+from math import inf
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from gatepost.clock import Clock, to_ms
+from gatepost.errors import Unavailable, UnknownCertificate
 from gatepost.identity import Identity, Role
 from gatepost.logs import Log
 from gatepost.loops import pause
+from gatepost.renewal import SURE_SECONDS
 from main_server.ca import repository
 from main_server.database import Ledger, transact
 from main_server.keys.repository import read_time
@@ -23,13 +26,25 @@ REFRESH_SECONDS = 1.0
 class Callers:
     def __init__(self) -> None:
         self._known: dict[str, Identity] = {}
+        self._asked = -inf
         self.problem: str | None = "the ledger was not asked yet"
 
-    def learn(self, known: list[repository.Known]) -> None:
-        self._known = {one.fingerprint: one.identity for one in known}
+    async def ask(self, ledger: Ledger, clock: Clock) -> None:
+        asked = time.monotonic()
+        self.learn(await ledger.run(read_callers, clock), asked)
 
-    def find(self, fingerprint: str) -> Identity | None:
-        return self._known.get(fingerprint)
+    def learn(self, known: list[repository.Known], asked: float) -> None:
+        """`asked` is when the ledger was, by the monotonic clock."""
+        self._known = {one.fingerprint: one.identity for one in known}
+        self._asked = asked
+
+    def find(self, fingerprint: str) -> Identity:
+        known = self._known.get(fingerprint)
+        if known is None:
+            if time.monotonic() - self._asked > SURE_SECONDS:
+                raise Unavailable("This main server can't tell just now who is known. Try again.")
+            raise UnknownCertificate()
+        return known
 
 
 def read_callers(engine: Engine, clock: Clock) -> list[repository.Known]:
@@ -47,7 +62,7 @@ async def callers_loop(
     while not stop.is_set():
         problem = None
         try:
-            callers.learn(await ledger.run(read_callers, clock))
+            await callers.ask(ledger, clock)
         except SQLAlchemyError as error:
             problem = f"the ledger does not answer: {type(error).__name__}"
         if problem != callers.problem:

@@ -19,10 +19,11 @@ from infra.dev.steps import Failure, step
 from tests.chaos.enclosure import enclose, enclosed, why_not
 from tests.chaos.network import Tools
 from tests.chaos.report.facts import write_facts
-from tests.chaos.services import CLIENTS
+from tests.chaos.services import CLIENTS, LEAVERS
 from tests.chaos.site import Site
 from worker.delivering import LEASE_SECONDS
 
+LEAVER_RATE = 4.0
 REST_SECONDS = 150.0
 """Longer than a lease, a retry's wait and a sweep of the reconciler together."""
 
@@ -73,9 +74,11 @@ class Clients:
 
     def __init__(self, site: Site, arguments: dict[str, Any], poison: float) -> None:
         self._site = site
+        own = {name: {"poison": 0.0} for name in CLIENTS}
+        own[CLIENTS[0]]["poison"] = poison
+        own |= {name: {"rate": LEAVER_RATE} for name in LEAVERS}
         self._processes = {
-            client: self._start(client, arguments | {"poison": 0.0 if number else poison})
-            for number, client in enumerate(CLIENTS)
+            client: self._start(client, arguments | differing) for client, differing in own.items()
         }
 
     def _start(self, client: str, arguments: dict[str, Any]) -> "subprocess.Popen[bytes]":

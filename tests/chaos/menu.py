@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from tests.chaos.faults.clocks import WrongClock
 from tests.chaos.faults.fault import Fault
 from tests.chaos.faults.network import WAYS, Narrow, Partition
-from tests.chaos.faults.operator import HoldCertificate, RotateKey
+from tests.chaos.faults.operator import (
+    HoldCertificate,
+    RenewCertificate,
+    RevokeCertificate,
+    RotateKey,
+)
 from tests.chaos.faults.processes import (
     Freeze,
     FreezeChild,
@@ -25,8 +30,10 @@ from tests.chaos.faults.stores import (
     MemoryFull,
     PowerCut,
     RedisSleeps,
+    SomeRefused,
 )
 from tests.chaos.faults.wires import CutWire, FreezeWire, LossyWire, RefuseWire, SlowWire
+from tests.chaos.services import CLIENTS, LEAVERS
 from tests.chaos.site import SERVICES, STORES, Site
 
 WORKERS = tuple(name for name in SERVICES if name.startswith("worker"))
@@ -66,6 +73,17 @@ def destroyers() -> list[Dish]:
         Dish(1, lambda _dice: FlushAll("redis", 0.1)),
         Dish(1, lambda dice: CutAof("redis", 0.2, dice.choice((50, 3_000, 40_000)))),
     ]
+
+
+def once() -> list[Fault]:
+    """What befalls a run a single time each: a certificate is renewed, or revoked for good."""
+    revoked = [RevokeCertificate(name, 4.0) for name in LEAVERS]
+    return [*revoked, *(RenewCertificate(name, 9.0) for name in CLIENTS)]
+
+
+def last() -> Fault:
+    """So that messages wait for a retry while all else is calm."""
+    return SomeRefused("mariadb", 4.0)
 
 
 def _processes() -> list[Dish]:

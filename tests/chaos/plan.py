@@ -6,7 +6,7 @@ exposed, and a loss would prove nothing.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tests.chaos.faults.fault import Fault
 from tests.chaos.menu import Dish, destroyers
@@ -23,19 +23,35 @@ TRIES = 50
 FIRST_SECONDS = 3.0
 
 
-def draw(dishes: Sequence[Dish], seed: int, seconds: float) -> list[Planned]:
-    """In order. All have ended when the time is over."""
+def draw(
+    dishes: Sequence[Dish],
+    seed: int,
+    seconds: float,
+    once: Sequence[Fault] = (),
+    last: Fault | None = None,
+) -> list[Planned]:
+    """In order. All have ended when the time is over: just then, the last one. Each of `once` comes
+    a single time, if there is room for it.
+    """
     dice = random.Random(seed)
-    planned = _draw_destroyers(dice, seconds)
+    planned = [Planned(seconds - last.seconds, last)] if last else []
+    planned += _draw_destroyers(dice, seconds - (CALM_AFTER + last.seconds if last else 0.0))
+    for fault in once:
+        times = (dice.uniform(FIRST_SECONDS, seconds) for _ in range(TRIES))
+        _place(planned, (Planned(at, fault) for at in times), seconds)
     at = FIRST_SECONDS
     while at < seconds:
-        for _ in range(TRIES):
-            candidate = Planned(at, _choose(dice, dishes))
-            if _over(candidate) <= seconds and not any(_clash(candidate, p) for p in planned):
-                planned.append(candidate)
-                break
+        _place(planned, (Planned(at, _choose(dice, dishes)) for _ in range(TRIES)), seconds)
         at += dice.expovariate(1 / BETWEEN_FAULTS)
     return sorted(planned)
+
+
+def _place(planned: list[Planned], candidates: Iterable[Planned], seconds: float) -> None:
+    """Adds the first that fits, if there is one."""
+    for candidate in candidates:
+        if _over(candidate) <= seconds and not any(_clash(candidate, p) for p in planned):
+            planned.append(candidate)
+            return
 
 
 def _draw_destroyers(dice: random.Random, seconds: float) -> list[Planned]:

@@ -8,12 +8,13 @@ from pathlib import Path
 from infra.dev.paths import ROOT
 from infra.dev.steps import Failure, give_up, step
 from tests.chaos.experiment import judge, posting, prepare, trial
-from tests.chaos.menu import menu
+from tests.chaos.menu import last, menu, once
 from tests.chaos.plan import draw
 from tests.chaos.schedule import Schedule
 
-AFTERMATH_SECONDS = 8.0
-"""Clients go on a little after the last fault, so that recovery is part of what is judged."""
+AFTERMATH_SECONDS = 16.0
+"""Clients go on after the last fault, until all is as usual and a while longer: recovery is part of
+what is judged, and so is what others do while refused messages wait."""
 
 
 def main(arguments: list[str]) -> int:
@@ -26,7 +27,7 @@ def run(options: argparse.Namespace) -> bool:
     """One run from the start to its verdict: whether it is green."""
     seconds, seed, rate = 60 * options.minutes, options.seed, options.rate
     with trial("chaos", seed, options.tree, seconds=seconds, rate=rate) as site:
-        plan = draw(menu(site), seed, seconds)
+        plan = draw(menu(site), seed, seconds, once(), last())
         length = seconds + AFTERMATH_SECONDS
         load = posting(site, rate=rate, seconds=length, seed=seed, poison=options.poison)
         with step(f"{len(plan)} faults in {seconds:.0f} s"), load:
@@ -40,7 +41,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev chaos", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0, help="how long faults go on (10)")
     parser.add_argument("--seed", type=int, default=random.randrange(1, 100_000))
-    parser.add_argument("--rate", type=float, default=160.0, help="requests a second (160)")
+    parser.add_argument("--rate", type=float, default=200.0, help="requests a second (200)")
     parser.add_argument("--poison", type=float, default=0.2, help="poison messages a second (0.2)")
     parser.add_argument("--tree", type=Path, default=ROOT, help="whose code to run (this one's)")
     parser.add_argument("--loopback", action="store_true", help="do without namespaces and disk")

@@ -3,6 +3,7 @@ own, each with wires of its own to what it talks to.
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,10 @@ MODULES = {"main": "main_server", "proxy": "proxy", "worker": "worker"}
 PROCESSES = {"main": 1, "proxy": 1, "worker": 2}
 """Of each of the two services of a kind."""
 CLIENTS = ("client_001", "client_002", "client_003", "client_004")
+LEAVERS = ("leaver_001", "leaver_002", "leaver_003")
+"""Clients as well, of which each is revoked some day."""
+AGE = timedelta(days=61)
+"""Of all certificates: so each can be renewed, and has weeks until it must."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ def orders(hub: str) -> dict[str, Order]:
         found[f"proxy-{n}-client"] = Order(proxy, Usage.CLIENT, LIFETIME)
         worker = _ours(Role.WORKER, f"worker-{n}")
         found[f"worker-{n}-client"] = Order(worker, Usage.CLIENT, LIFETIME)
-    for name in CLIENTS:
+    for name in (*CLIENTS, *LEAVERS):
         found[name] = Order(Identity(DOMAIN, Role.CLIENT, name), Usage.CLIENT, LIFETIME)
     return found
 

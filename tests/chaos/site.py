@@ -29,7 +29,16 @@ from tests.chaos.disk import Disk
 from tests.chaos.journal import Journal
 from tests.chaos.keeper import Keeper
 from tests.chaos.network import Firewall, Network, Node, Tools
-from tests.chaos.services import CLIENTS, Service, configure, make_service, orders, write_templates
+from tests.chaos.services import (
+    AGE,
+    CLIENTS,
+    LEAVERS,
+    Service,
+    configure,
+    make_service,
+    orders,
+    write_templates,
+)
 from tests.chaos.stores import ChaosMaria, ChaosRedis
 from tests.chaos.transitions import watch_status
 from tests.wire import Wire
@@ -142,6 +151,7 @@ class Site:
             load(DatabaseOnly, config / "migration.yaml").database,
             private_folder(self.place.pki),
             orders(self.network.hub),
+            AGE,
         )
         with self.mariadb.connect() as connection:
             watch_status(connection)
@@ -165,7 +175,7 @@ class Site:
             "ca": str(pki / "ca.pem"),
             "clients": {
                 name: {"cert": str(pki / f"{name}.pem"), "key": str(pki / f"{name}.key")}
-                for name in CLIENTS
+                for name in (*CLIENTS, *LEAVERS)
             },
             "proxies": {name: {"host": w.host, "port": w.port} for name, w in gates.items()},
             "redis": self.redis.url(),

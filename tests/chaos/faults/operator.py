@@ -1,18 +1,23 @@
-"""What an operator does while messages are under way, by the commands that there are for it."""
+"""What an operator, or a client, does while messages are under way, by the commands for it."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING, ClassVar
 
+from infra.dev.seed import DOMAIN
 from infra.dev.steps import Failure
 from tests.chaos.faults.fault import Fault
+from tests.chaos.services import CLIENTS
 
 if TYPE_CHECKING:
     from tests.chaos.site import Site
 
 END_SECONDS = 30.0
+_LEDGER = {"mariadb", "disk", "main-1>mariadb"}
+"""What there must be for an operator's command."""
 _GATEPOST = "from gatepost.cli.main import main; main()"
 
 
@@ -41,7 +46,7 @@ class HoldCertificate(Fault):
     name: ClassVar[str] = "certificate-held"
 
     def holds(self) -> set[str]:
-        return {self.target, "mariadb", "disk", "main-1>mariadb"}
+        return {self.target, *_LEDGER}
 
     def begin(self, site: Site) -> None:
         self._command = _start(site, "cert", "hold", *self._which, "--yes")
@@ -59,11 +64,54 @@ class HoldCertificate(Fault):
         return [f"gatepost:{self.target}", "--role", self.target.partition("-")[0]]
 
 
+class RevokeCertificate(Fault):
+    """A client is out, for good. It lasts until the operator has been told that it is done."""
+
+    name: ClassVar[str] = "revoke"
+
+    def holds(self) -> set[str]:
+        return {self.target, *_LEDGER}
+
+    def begin(self, site: Site) -> None:
+        self._command = self._revoke(site)
+
+    def end(self, site: Site) -> None:
+        while code := _end(self._command):
+            site.journal.note("not revoked yet", self.target, code=code)
+            self._command = self._revoke(site)
+
+    def _revoke(self, site: Site) -> subprocess.Popen[bytes]:
+        return _start(site, "cert", "revoke", f"{DOMAIN}:{self.target}", "--yes")
+
+
+class RenewCertificate(Fault):
+    """A client has its certificate renewed through a proxy, and goes on with the new one."""
+
+    name: ClassVar[str] = "renew"
+
+    def begin(self, site: Site) -> None:
+        about = json.loads((site.place.folder / "site.json").read_text())
+        gate = about["proxies"][f"proxy-{1 + CLIENTS.index(self.target) % 2}"]
+        mine = about["clients"][self.target]
+        self._command = _run(
+            site,
+            *("cert", "renew", "--url", f"https://{gate['host']}:{gate['port']}"),
+            *("--ca", about["ca"], "--cert", mine["cert"], "--key", mine["key"]),
+        )
+
+    def end(self, site: Site) -> None:
+        site.journal.note("certificate renewed", self.target, code=_end(self._command))
+
+
 def _start(site: Site, *arguments: str) -> subprocess.Popen[bytes]:
-    config = str(site.place.config / "main-1.yaml")
+    """On the machine of the first main server."""
+    return _run(site, *arguments, "--config", str(site.place.config / "main-1.yaml"))
+
+
+def _run(site: Site, *arguments: str) -> subprocess.Popen[bytes]:
     with site.place.log("operator").open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-c", _GATEPOST, *arguments, "--config", config],
+            [sys.executable, "-c", _GATEPOST, *arguments],
             cwd=site.place.folder,
             env=site.environment(),
             stdin=subprocess.DEVNULL,

@@ -14,6 +14,13 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from tests.chaos.faults.fault import Fault
+from tests.chaos.refusals import (
+    DELIVERS,
+    ONE_OF_EIGHT,
+    TOO_LONG,
+    refuse_changes,
+    refuse_no_more,
+)
 
 if TYPE_CHECKING:
     from tests.chaos.site import Site
@@ -45,6 +52,23 @@ class PowerCut(Fault):
         assert site.disk is not None
         site.disk.power_up()
         site.keeper.let_go(*STORES)
+
+
+class SomeRefused(Fault):
+    """The ledger won't have one delivery of eight, which must be tried again, beside the others."""
+
+    name: ClassVar[str] = "some-refused"
+
+    def holds(self) -> set[str]:
+        return {self.target, "disk"}
+
+    def begin(self, site: Site) -> None:
+        with site.mariadb.connect() as connection:
+            refuse_changes(connection, "UPDATE", f"{DELIVERS} AND {ONE_OF_EIGHT}", TOO_LONG)
+
+    def end(self, site: Site) -> None:
+        with site.mariadb.connect() as connection:
+            refuse_no_more(connection)
 
 
 class DiskFull(Fault):

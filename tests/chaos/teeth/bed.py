@@ -19,6 +19,7 @@ from tests.acceptance.two_stores.rig import Rig
 from tests.chaos.disk import Disk
 from tests.chaos.dump import Remains
 from tests.chaos.journal import Journal
+from tests.chaos.refusals import refuse_changes, refuse_no_more
 from tests.chaos.transitions import watch_status
 from tests.heard import wait_until
 
@@ -75,15 +76,11 @@ class Bed:
     def refusing(self, event: str, condition: str, errno: int) -> Iterator[None]:
         """As long as this lasts the ledger refuses such changes of `messages`, by this error."""
         with self.ledger() as connection:
-            connection.cursor().execute(
-                f"CREATE TRIGGER chaos_refuses BEFORE {event} ON messages FOR EACH ROW"
-                f" IF {condition} THEN SIGNAL SQLSTATE '22001'"
-                f" SET MYSQL_ERRNO = {errno}, MESSAGE_TEXT = 'not now'; END IF"
-            )
+            refuse_changes(connection, event, condition, errno)
             try:
                 yield
             finally:
-                connection.cursor().execute("DROP TRIGGER chaos_refuses")
+                refuse_no_more(connection)
 
     def wipe(self) -> None:
         """All of Redis's data is gone, and we say so."""

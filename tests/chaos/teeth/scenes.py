@@ -14,13 +14,12 @@ from urllib.parse import urlsplit
 
 from gatepost.queue.connection import REPLY_TIMEOUT
 from tests.acceptance.two_stores.rig import script
+from tests.chaos.refusals import DELIVERS, LOCK_WAIT, ONE_OF_EIGHT, TOO_LONG
 from tests.chaos.teeth.bed import Bed
 from tests.heard import wait_until
 from tests.wire import Fault, Wire
 
 LEASE_AND_MORE = 40.0
-DELIVERS = "NEW.status = 'delivered' AND OLD.status = 'queued'"
-TOO_LONG, LOCK_WAIT = 1406, 1205
 """Errors of the ledger: one that a row would meet again, one that passes."""
 
 Scene = Callable[[Bed], None]
@@ -120,10 +119,9 @@ def refused_for_now(bed: Bed) -> None:
     """One of eight messages is refused until it is a second old; one process delivers."""
     rig = bed.rig
     rig.configure("worker", "worker", retry_interval=3)
-    some = "ORD(RIGHT(OLD.message_id, 1)) % 8 = 0"
     young = "UTC_TIMESTAMP(3) < OLD.created_at + INTERVAL 1 SECOND"
     rig.start("main_server", "proxy", "worker")
-    reluctant = bed.refusing("UPDATE", f"{DELIVERS} AND {some} AND {young}", TOO_LONG)
+    reluctant = bed.refusing("UPDATE", f"{DELIVERS} AND {ONE_OF_EIGHT} AND {young}", TOO_LONG)
     with reluctant, bed.load(rate=60.0, batch=0):
         bed.wait_heard(400)
 

@@ -5,7 +5,6 @@ import asyncio
 import json
 import random
 import signal
-import ssl
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from tests.chaos.history import History
 from tests.chaos.workload.client import Client, Mix
 from tests.chaos.workload.poison import Poisoner
 from tests.chaos.workload.posting import Connections, Gate
+from tests.chaos.workload.shown import Shown
 from tests.chaos.workload.texts import Texts
 
 QUEUE = "example.com:messages"
@@ -41,8 +41,9 @@ async def run(arguments: argparse.Namespace) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     site: dict[str, Any] = json.loads(arguments.site.read_text())
     dice = random.Random(f"{arguments.seed}-{arguments.name}")
+    shown = Shown(site["ca"], **site["clients"][arguments.client])
     gates = [
-        Connections(Gate(one["host"], one["port"]), _context(site, arguments.client))
+        Connections(Gate(one["host"], one["port"]), shown.context)
         for one in site["proxies"].values()
     ]
     arguments.history.mkdir(parents=True, exist_ok=True)
@@ -56,12 +57,6 @@ async def run(arguments: argparse.Namespace) -> None:
         await asyncio.gather(*works)
     for gate in gates:
         await gate.aclose()
-
-
-def _context(site: dict[str, Any], client: str) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=site["ca"])
-    context.load_cert_chain(site["clients"][client]["cert"], site["clients"][client]["key"])
-    return context
 
 
 if __name__ == "__main__":

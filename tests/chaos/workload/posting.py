@@ -5,6 +5,7 @@ Three ends: an answer, `NotSent` (not a byte of it has left us), `Broken` (nobod
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -37,9 +38,12 @@ class Gate:
 
 
 class Connections:
-    """Keep-alive connections of one client to one proxy, as many as are needed at once."""
+    """Keep-alive connections of one client to one proxy, as many as are needed at once.
 
-    def __init__(self, gate: Gate, context: ssl.SSLContext) -> None:
+    `context` is asked at each new one: the client's certificate may have been renewed.
+    """
+
+    def __init__(self, gate: Gate, context: Callable[[], ssl.SSLContext]) -> None:
         self._gate = gate
         self._context = context
         self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
@@ -73,7 +77,7 @@ class Connections:
                 return await asyncio.open_connection(
                     self._gate.host,
                     self._gate.port,
-                    ssl=self._context,
+                    ssl=self._context(),
                     server_hostname="localhost",
                     limit=_LARGEST_HEAD,
                 )

@@ -1,5 +1,6 @@
 """Issuing: the intent is in the ledger before the signature, so that nothing escapes revocation."""
 
+import time
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from sqlalchemy import Engine, select, update
 
 from gatepost.clock import Clock, from_ms, to_ms
+from gatepost.errors import Unavailable, UnknownCertificate
 from gatepost.identity import Identity, Role
+from gatepost.renewal import SURE_SECONDS
 from main_server.ca import repository
 from main_server.ca.authority import (
     Authority,
@@ -126,10 +129,17 @@ def test_callers_are_found_by_their_fingerprint(engine: Engine, authority: Autho
     wanted = order(Identity("gatepost", Role.WORKER, f"w-{uuid4().hex[:8]}"))
     issued = issue(engine, authority, wanted, utc_now())
     callers = Callers()
-    assert callers.find(fingerprint(issued.certificate)) is None
-    callers.learn(read_callers(engine, Clock()))
+    with pytest.raises(Unavailable):
+        callers.find(fingerprint(issued.certificate))
+    known = read_callers(engine, Clock())
+    callers.learn(known, time.monotonic())
     assert callers.find(fingerprint(issued.certificate)) == wanted.identity
-    assert callers.find("00" * 32) is None
+    with pytest.raises(UnknownCertificate):
+        callers.find("00" * 32)
+    callers.learn(known, time.monotonic() - SURE_SECONDS - 0.1)
+    assert callers.find(fingerprint(issued.certificate)) == wanted.identity
+    with pytest.raises(Unavailable):
+        callers.find("00" * 32)
 
 
 def test_the_edge_knows_clients_with_their_limits_and_nobody_else(

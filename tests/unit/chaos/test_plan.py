@@ -46,6 +46,16 @@ def test_there_are_enough_of_them_and_all_end_in_time(seed: int) -> None:
 
 
 @SEEDS
+def test_what_comes_once_comes_once_and_the_last_one_ends_the_run(seed: int) -> None:
+    once = [Nuisance(f"once-{n}", 4.0) for n in range(7)]
+    last = Nuisance("mariadb", 4.0)
+    plan = [one for one in draw(DISHES, seed, SECONDS, once, last) if not one.fault.destroys]
+    assert all(sum(one.fault is each for one in plan) == 1 for each in once)
+    assert [ends(one) for one in plan if one.fault is last] == [SECONDS]
+    assert max(map(ends, plan)) <= SECONDS
+
+
+@SEEDS
 def test_faults_overlap_but_never_of_one_target(seed: int) -> None:
     plan = draw(DISHES, seed, SECONDS)
     assert any(later.at < ends(earlier) for earlier, later in pairwise(plan))

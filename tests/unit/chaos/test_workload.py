@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import shutil
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -23,6 +24,7 @@ from tests.chaos.history import History, Item, Kind
 from tests.chaos.workload.answers import note
 from tests.chaos.workload.poison import Poisoner
 from tests.chaos.workload.posting import Answer, Broken, Connections, Gate, NotSent
+from tests.chaos.workload.shown import Shown
 from tests.chaos.workload.texts import Texts
 from tests.factories import Pki, identity, keyring
 
@@ -41,7 +43,7 @@ async def gate(folder: Path, serve: Serve) -> AsyncIterator[Connections]:
     )
     theirs.load_cert_chain(pair.cert, pair.key)
     server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=theirs)
-    connections = Connections(Gate("127.0.0.1", server.sockets[0].getsockname()[1]), ours)
+    connections = Connections(Gate("127.0.0.1", server.sockets[0].getsockname()[1]), lambda: ours)
     try:
         yield connections
     finally:
@@ -88,11 +90,22 @@ async def test_who_hangs_up_before_a_whole_answer_leaves_it_unknown(tmp_path: Pa
 async def test_where_nobody_listens_nothing_was_sent() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        connections = Connections(
-            Gate("127.0.0.1", taken.getsockname()[1]), ssl.create_default_context()
-        )
+        port = taken.getsockname()[1]
+        connections = Connections(Gate("127.0.0.1", port), ssl.create_default_context)
         with pytest.raises(NotSent):
             await connections.post("/", {}, b"")
+
+
+def test_a_renewed_certificate_is_shown_from_the_next_connection_on(tmp_path: Path) -> None:
+    pki = Pki(tmp_path)
+    pair, renewed = pki.issue(SENDER), Pki(tmp_path / "new").issue(SENDER)
+    shown = Shown(str(pair.ca), str(pair.cert), str(pair.key))
+    first = shown.context()
+    assert shown.context() is first
+    shutil.copyfile(renewed.key, pair.key)
+    assert shown.context() is first  # half of it is there
+    shutil.copyfile(renewed.cert, pair.cert)
+    assert shown.context() is not first
 
 
 def problem(kind: str) -> dict[str, str]:

@@ -12,11 +12,11 @@ import pytest
 
 from gatepost.bundle import TIME_HEADER, Bundle
 from gatepost.clock import Clock
-from gatepost.errors import ConfigurationError, Unavailable
+from gatepost.errors import ConfigurationError, Unavailable, UnknownCertificate
 from gatepost.service.redis import RedisWatch
 from proxy.bundles import BundleCache, bundle_loop
 from proxy.senders import Senders
-from tests.factories import bundle, known_client
+from tests.factories import Pki, bundle, identity, known_client
 from tests.heard import HeardLog, until
 
 BUNDLE = bundle(known_client())
@@ -113,7 +113,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("proxy.bundles.REFRESH_SECONDS", 0.01)
 
 
-async def test_what_is_learned_is_kept_and_asked_for_by_its_etag(tmp_path: Path) -> None:
+async def test_what_is_learned_is_kept_and_asked_for_by_its_etag(tmp_path: Path, pki: Pki) -> None:
     async with Edge(tmp_path) as edge:
         await until(lambda: len(edge.asked) > 3)
         assert edge.senders.bundle == BUNDLE
@@ -121,6 +121,8 @@ async def test_what_is_learned_is_kept_and_asked_for_by_its_etag(tmp_path: Path)
         assert set(edge.asked[1:]) == {'"one"'}
         assert edge.log.events() == ["bundle.learned"]
         assert edge.heard >= 3
+        with pytest.raises(UnknownCertificate):  # not "can't tell"
+            edge.senders.identify(pki.issue(identity()).certificate)
         assert edge.cache.read() == BUNDLE
 
 

@@ -1,5 +1,6 @@
 """Who may send: known to the bundle, as what the certificate says; nobody without a bundle."""
 
+import time
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from gatepost.bundle import Bundle, KnownClient
 from gatepost.errors import IdentityMismatch, Unavailable, UnknownCertificate
 from gatepost.identity import Role
+from gatepost.renewal import SURE_SECONDS
 from proxy.senders import Senders
 from tests.factories import Pair, Pki, bundle, changed, identity, known_client
 
@@ -19,6 +21,7 @@ def pair(pki: Pki) -> Pair:
 def learned(*clients: KnownClient, **given: Any) -> Senders:
     senders = Senders()
     senders.learn(bundle(*clients, **given))
+    senders.confirm(time.monotonic())
     return senders
 
 
@@ -44,6 +47,15 @@ def test_what_the_bundle_does_not_know_is_refused_whoever_signed_it(pki: Pki, pa
     for unknown in (pki.issue(identity()), pki.issue(identity(Role.ADMIN, "gatepost", "admin"))):
         with pytest.raises(UnknownCertificate):
             learned(client_of(pair)).identify(unknown.certificate)
+
+
+def test_who_has_not_heard_for_a_while_cannot_tell_who_is_unknown(pki: Pki, pair: Pair) -> None:
+    """It may be new: a renewed certificate must not be refused by a proxy that is cut off."""
+    new, senders = pki.issue(identity()), learned(client_of(pair))
+    senders.confirm(time.monotonic() - SURE_SECONDS - 0.1)
+    with pytest.raises(Unavailable):
+        senders.identify(new.certificate)
+    assert senders.identify(pair.certificate) == client_of(pair)
 
 
 @pytest.mark.parametrize(
