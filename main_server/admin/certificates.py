@@ -32,6 +32,8 @@ from main_server.ca.revoked.repository import Selection
 from main_server.ca.service import Certified, Issued
 from main_server.context import Context, identify
 
+REVOKED, HELD, RELEASED = "certificate.revoked", "certificate.held", "certificate.released"
+
 
 def within(caller: Identity) -> str | None:
     """The one domain that an administrator is confined to; None for all of them."""
@@ -81,30 +83,35 @@ def create_router(context: Context) -> APIRouter:
     @router.post("/certificates/revoke")
     async def revoke(request: Request, caller: Identity = admin) -> dict[str, Any]:
         target = await read(request, Target)
-        return await _change(request, context, partial(_revoke, target=target, caller=caller))
+        done = HELD if target.reason is Reason.CERTIFICATE_HOLD else REVOKED
+        return await _change(request, context, done, partial(_revoke, target=target, caller=caller))
 
     @router.post("/certificates/hold")
     async def hold(request: Request, caller: Identity = admin) -> dict[str, Any]:
         target = await read(request, Target)
         work = partial(_revoke, target=target, caller=caller, reason=Reason.CERTIFICATE_HOLD)
-        return await _change(request, context, work)
+        return await _change(request, context, HELD, work)
 
     @router.post("/certificates/release")
     async def release(request: Request, caller: Identity = admin) -> dict[str, Any]:
         target = await read(request, Target)
-        return await _change(request, context, partial(_release, target=target, caller=caller))
+        work = partial(_release, target=target, caller=caller)
+        return await _change(request, context, RELEASED, work)
 
     return router
 
 
 async def _change(
-    request: Request, context: Context, work: Callable[..., dict[str, Any]]
+    request: Request, context: Context, event: str, work: Callable[..., dict[str, Any]]
 ) -> dict[str, Any]:
-    """Redis is told before the answer: whoever hears it may count on what it says (I8)."""
+    """Redis is told before the answer: whoever hears it may count on what it says (I8).
+
+    `event` is what the log calls the request when it has changed something.
+    """
     done = await context.ledger.run(work, ca=context.ca)
     if not done["dry_run"]:
         await context.ca.publish()
-        context_of(request.scope).event = "certificate.revoked"
+        context_of(request.scope).event = event
         context_of(request.scope).fields["serials"] = done["serials"]
     return done
 

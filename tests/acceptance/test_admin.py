@@ -22,6 +22,8 @@ from main_server.database import transact
 from tests.acceptance.site import Site, accepted, eventually, post
 from tests.csrs import make_csr
 
+HOLD = "certificateHold"
+
 
 @pytest.fixture(scope="session")
 def site(stack: Stack) -> Site:
@@ -157,16 +159,26 @@ def test_lists_are_filtered_and_come_in_pages(admin: httpx.Client) -> None:
     assert admin.get("/admin/certificates", params=query).json()["certificates"] == []
 
 
-def test_hold_and_release(admin: httpx.Client) -> None:
-    said = issued(admin, client_id=f"example.com:{fresh()}")
-    target = {"serial": said["serial"]}
-    path = f"/admin/certificates/{said['serial']}"
+def test_hold_and_release(site: Site, admin: httpx.Client) -> None:
+    serial = issued(admin, client_id=f"example.com:{fresh()}")["serial"]
+    target = {"serial": serial}
+    path = f"/admin/certificates/{serial}"
     assert admin.post("/admin/certificates/hold", json=target).status_code == 200
     assert admin.get(path).json()["status"] == "held"
     assert admin.post("/admin/certificates/release", json=target).status_code == 200
     assert admin.get(path).json()["status"] == "active"
     assert admin.post("/admin/certificates/release", json=target).status_code == 404
     assert admin.post("/admin/certificates/revoke", json={}).status_code == 422
+    as_reason = admin.post("/admin/certificates/revoke", json=target | {"reason": HOLD})
+    assert admin.post("/admin/certificates/revoke", json=target).status_code == 200
+
+    def logged(event: str) -> list[str]:
+        return [one["request_id"] for one in site.events("main_server", event, serials=[serial])]
+
+    eventually(lambda: logged("certificate.revoked"), "the last one is in the log")
+    assert len(logged("certificate.held")) == 2
+    assert as_reason.headers["x-request-id"] in logged("certificate.held")
+    assert len(logged("certificate.released")) == len(logged("certificate.revoked")) == 1
 
 
 def test_clients_are_created_limited_and_disabled(
