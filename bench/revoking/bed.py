@@ -1,6 +1,5 @@
 """A stack with many clients, and the hands that revoke, and that break what tells of it."""
 
-import asyncio
 import json
 import os
 import signal
@@ -13,9 +12,9 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx
 import redis
 from pydantic import SecretStr
-from redis.asyncio import Redis
 
 from gatepost.clock import from_ms, to_ms
 from gatepost.identity import Identity, Role
@@ -25,14 +24,15 @@ from infra.dev.stack import Stack
 from main_server.ca import repository
 from main_server.ca.authority import Order, Usage, load_authority, utc_now
 from main_server.ca.crl import Reason
-from main_server.ca.revocation import publish, revoke
-from main_server.ca.revoked.repository import Selection, read_revocations
+from main_server.ca.revocation import revoke
+from main_server.ca.revoked.repository import Selection
 from main_server.ca.service import issue
 from main_server.database import create_ledger_engine, transact
 from main_server.settings import Database
 
 DOMAIN, OTHERS = "example.com", "revoked.example"
 RATE, BURST = 1_000_000, 10_000_000
+REVOKE_SECONDS = 20
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,11 @@ class Bed:
         self.port = urlsplit(status["proxy"]).port or 0
         self._engine = create_ledger_engine(Database(url=SecretStr(status["database"])))
         self._redis = str(status["redis"])
+        pki = stack.place.pki
+        self._admin = client_context(
+            TlsFiles(pki / "admin.pem", pki / "admin.key", pki / "ca.pem"), Role.MAIN
+        )
+        self._revoking = f"{status['main_server']}/admin/certificates/revoke"
         self._authority = load_authority(stack.place.folder / "ca")
 
     def close(self) -> None:
@@ -68,16 +73,14 @@ class Bed:
         revoke(self._engine, [self._authority], chosen, Reason.SUPERSEDED, utc_now())
 
     def revoke(self, victim: Victim) -> float:
-        """As a command on the CA's own machine does; the time at which that has answered."""
-        chosen = Selection(serial=victim.serial)
-        revoke(self._engine, [self._authority], chosen, Reason.KEY_COMPROMISE, utc_now())
-        with suppress(redis.RedisError, OSError, TimeoutError):
-            asyncio.run(self._publish())
-        return time.monotonic()
-
-    async def _publish(self) -> None:
-        async with asyncio.timeout(1), Redis.from_url(self._redis) as redis:
-            await publish(redis, transact(self._engine, read_revocations))
+        """As an administrator does; the time at which the main server has answered."""
+        order = {"serial": victim.serial, "reason": Reason.KEY_COMPROMISE}
+        with httpx.Client(verify=self._admin, timeout=REVOKE_SECONDS, trust_env=False) as admin:
+            answer = admin.post(self._revoking, json=order)
+        answered = time.monotonic()
+        if answer.status_code != 200 or answer.json()["serials"] != [victim.serial]:
+            raise AssertionError(f"it was not revoked: {answer.text}")
+        return answered
 
     def cut_by(self, since: int) -> dict[int, int]:
         """How many connections each process says to have cut, in the log behind that place."""
