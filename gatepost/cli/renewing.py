@@ -5,6 +5,7 @@ import random
 import sys
 import time
 from pathlib import Path
+from typing import NoReturn
 
 from gatepost.cli.connection import Connection, find_connection
 from gatepost.cli.failure import Failure
@@ -24,16 +25,17 @@ def renew(options: Options, *, daemon: bool, now: bool) -> None:
     connection = find_connection(options, os.environ, Path.cwd())
     files = files_of(connection.ca, connection.cert, connection.key)
     output = Output(json=options.json)
-    if daemon:
-        _stay(output, connection, files)
     try:
+        files.leaf()  # of a wrong path there is nothing to wait for
+        if daemon:
+            _stay(output, connection, files)
         renewed = ask(connection.url, files, only_if_due=not now)
     except GatepostError as error:
         raise Failure(error.kind, str(error)) from None
     _tell(output, files, renewed=renewed)
 
 
-def _stay(output: Output, connection: Connection, files: Files) -> None:
+def _stay(output: Output, connection: Connection, files: Files) -> NoReturn:
     """Until it is ended. What goes wrong is said, and tried again: there are days left."""
     while True:
         wait = LOOK_SECONDS

@@ -13,10 +13,10 @@ import httpx
 from gatepost.client import flows
 from gatepost.client.answers import Identity, MessageStatus, Receipt
 from gatepost.client.calls import Call
-from gatepost.client.connection import FileName, settings
+from gatepost.client.connection import FileName
 from gatepost.client.failures import TransportFailure, explain
+from gatepost.client.kept import Kept
 from gatepost.client.renewing import files_of
-from gatepost.client.upkeep import CLOSE_SECONDS, Upkeep
 
 
 class AsyncClient:
@@ -36,16 +36,10 @@ class AsyncClient:
         retry_for: float = 30.0,
         renew: bool = True,
     ) -> None:
-
-        def open_http() -> httpx.AsyncClient:
-            return httpx.AsyncClient(
-                **settings(base_url, ca=ca, cert=cert, key=key, timeout=timeout)
-            )
-
-        self._open = open_http
-        self._http = self._open()
-        self._former: list[httpx.AsyncClient] = []
-        self._upkeep = Upkeep(base_url, files_of(ca, cert, key), self._swap) if renew else None
+        files = files_of(ca, cert, key)
+        self._kept = Kept(
+            lambda how: httpx.AsyncClient(**how), base_url, files, timeout=timeout, renew=renew
+        )
         self._timing = flows.Timing(retry_for, time.monotonic, random.random)
 
     async def send(
@@ -103,16 +97,8 @@ class AsyncClient:
         return await self._run(flows.whoami(self._timing))
 
     async def close(self) -> None:
-        if self._upkeep is not None:
-            await asyncio.to_thread(self._upkeep.wait, CLOSE_SECONDS)
-        for http in (self._http, *self._former):
+        for http in await asyncio.to_thread(self._kept.end):
             await http.aclose()
-
-    def _swap(self) -> None:
-        """The former one is kept: others may be in the middle of a request with it."""
-        new = self._open()
-        self._former.append(self._http)
-        self._http = new
 
     async def __aenter__(self) -> "AsyncClient":
         return self
@@ -126,11 +112,10 @@ class AsyncClient:
         await self.close()
 
     def __repr__(self) -> str:
-        return f"<AsyncClient of {self._http.base_url}>"
+        return f"<AsyncClient of {self._kept.current.base_url}>"
 
     async def _run(self, flow: flows.Flow[flows.T]) -> flows.T:
-        if self._upkeep is not None:
-            self._upkeep.look()
+        self._kept.look()
         heard: flows.Heard = None
         while True:
             try:
@@ -145,7 +130,7 @@ class AsyncClient:
             await asyncio.sleep(step.seconds)
             return None
         try:
-            return await self._http.request(
+            return await self._kept.current.request(
                 step.method, step.path, headers=step.headers, content=step.content
             )
         except TransportFailure as failure:

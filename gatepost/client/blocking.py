@@ -12,10 +12,10 @@ import httpx
 from gatepost.client import flows
 from gatepost.client.answers import Identity, MessageStatus, Receipt
 from gatepost.client.calls import Call
-from gatepost.client.connection import FileName, settings
+from gatepost.client.connection import FileName
 from gatepost.client.failures import TransportFailure, explain
+from gatepost.client.kept import Kept
 from gatepost.client.renewing import files_of
-from gatepost.client.upkeep import CLOSE_SECONDS, Upkeep
 
 
 class Client:
@@ -29,7 +29,8 @@ class Client:
     `timeout` is for one try, in seconds. `retry_for=0` tries once.
 
     The certificate is renewed by the way, from two thirds of its life on, and its files are
-    replaced in their places; `renew=False` leaves that to `gatepost cert renew --daemon`.
+    replaced in their places; `renew=False` leaves that to `gatepost cert renew --daemon`. Either
+    way, files that are replaced are taken up within a second or two.
     """
 
     def __init__(
@@ -43,14 +44,10 @@ class Client:
         retry_for: float = 30.0,
         renew: bool = True,
     ) -> None:
-
-        def open_http() -> httpx.Client:
-            return httpx.Client(**settings(base_url, ca=ca, cert=cert, key=key, timeout=timeout))
-
-        self._open = open_http
-        self._http = self._open()
-        self._former: list[httpx.Client] = []
-        self._upkeep = Upkeep(base_url, files_of(ca, cert, key), self._swap) if renew else None
+        files = files_of(ca, cert, key)
+        self._kept = Kept(
+            lambda how: httpx.Client(**how), base_url, files, timeout=timeout, renew=renew
+        )
         self._timing = flows.Timing(retry_for, time.monotonic, random.random)
 
     def send(
@@ -102,16 +99,8 @@ class Client:
         return self._run(flows.whoami(self._timing))
 
     def close(self) -> None:
-        if self._upkeep is not None:
-            self._upkeep.wait(CLOSE_SECONDS)
-        for http in (self._http, *self._former):
+        for http in self._kept.end():
             http.close()
-
-    def _swap(self) -> None:
-        """The former one is kept: others may be in the middle of a request with it."""
-        new = self._open()
-        self._former.append(self._http)
-        self._http = new
 
     def __enter__(self) -> "Client":
         return self
@@ -125,11 +114,10 @@ class Client:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Client of {self._http.base_url}>"
+        return f"<Client of {self._kept.current.base_url}>"
 
     def _run(self, flow: flows.Flow[flows.T]) -> flows.T:
-        if self._upkeep is not None:
-            self._upkeep.look()
+        self._kept.look()
         heard: flows.Heard = None
         while True:
             try:
@@ -144,7 +132,7 @@ class Client:
             time.sleep(step.seconds)
             return None
         try:
-            return self._http.request(
+            return self._kept.current.request(
                 step.method, step.path, headers=step.headers, content=step.content
             )
         except TransportFailure as failure:

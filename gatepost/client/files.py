@@ -41,6 +41,14 @@ class Files:
             reason = getattr(error, "strerror", None) or "it is not PEM"
             raise CertificateError(f"{self.cert} can't be read: {reason}.") from None
 
+    def stamp(self) -> tuple[int, int] | None:
+        """Another one when the certificate has been written since; None if it isn't there."""
+        try:
+            status = self.cert.stat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_ino
+
     @contextmanager
     def alone(self) -> Iterator[None]:
         """One at a time: of two programs that share the files, the second sees what the first did.

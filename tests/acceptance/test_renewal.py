@@ -1,11 +1,16 @@
 """Renewal by the holder: from two thirds of the life on, with a new key, and nothing fails."""
 
+import asyncio
 import base64
 import json
 import shutil
+import subprocess
+import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import httpx
@@ -15,7 +20,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from gatepost.cli.main import run
-from gatepost.client import Client
+from gatepost.client import AsyncClient, Client
 from gatepost.client.files import Files
 from gatepost.client.keys import make_key, make_request
 from gatepost.client.renewing import PATH
@@ -162,31 +167,102 @@ def test_infrastructure_renews_at_the_main_server(site: Site, tmp_path: Path) ->
         assert proxy.post("/internal/certificates/renew", json=theirs).status_code == 403
 
 
-def test_the_library_renews_by_itself_and_no_send_fails(site: Site, tmp_path: Path) -> None:
-    files = old(site, tmp_path / "me")
-    failed: list[Exception] = []
-    before, stop, sent = files.leaf(), threading.Event(), [0]
-    with Client(
-        site.url("proxy"), ca=files.ca, cert=files.cert, key=files.key, retry_for=0
-    ) as gateway:
+class Senders:
+    """Three that send by one client of the library all the time, and ask it what it shows."""
 
+    def __init__(self, site: Site, files: Files, *, asynchronous: bool, renew: bool) -> None:
+        self.sent, self.failed, self.serial = 0, list[Exception](), ""
+        self._stop = threading.Event()
+        self._how: dict[str, Any] = {
+            "base_url": site.url("proxy"),
+            "ca": files.ca,
+            "cert": files.cert,
+            "key": files.key,
+            "retry_for": 0,
+            "renew": renew,
+        }
+        run = self._asynchronous if asynchronous else self._blocking
+        self._thread = threading.Thread(target=run)
+
+    def __enter__(self) -> "Senders":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join(60)
+
+    def shows(self, files: Files) -> None:
+        serial = f"{files.leaf().serial_number:032x}"
+        eventually(lambda: self.serial == serial or self.failed, "it is taken up")
+
+    def flow(self, more: int) -> None:
+        """Until so many more have been sent, or one has failed."""
+        wanted = self.sent + more
+        eventually(lambda: self.sent >= wanted or self.failed, "more is sent")
+
+    def _blocking(self) -> None:
         def send() -> None:
-            while not stop.is_set():
+            while not self._stop.is_set():
                 try:
                     gateway.send(NUMBER, BODY)
-                    sent[0] += 1
+                    self.serial = gateway.whoami().certificate.serial
+                    self.sent += 1
                 except Exception as error:
-                    failed.append(error)
+                    self.failed.append(error)
 
-        threads = [threading.Thread(target=send) for _ in range(3)]
-        for thread in threads:
-            thread.start()
+        with Client(**self._how) as gateway, ThreadPoolExecutor(3) as pool:
+            for _ in range(3):
+                pool.submit(send)
+
+    def _asynchronous(self) -> None:
+        async def send(gateway: AsyncClient) -> None:
+            while not self._stop.is_set():
+                try:
+                    await gateway.send(NUMBER, BODY)
+                    self.serial = (await gateway.whoami()).certificate.serial
+                    self.sent += 1
+                except Exception as error:
+                    self.failed.append(error)
+
+        async def run() -> None:
+            async with AsyncClient(**self._how) as gateway:
+                await asyncio.gather(*(send(gateway) for _ in range(3)))
+
+        asyncio.run(run())
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["blocking", "asynchronous"])
+def test_the_library_renews_by_itself_and_no_send_fails(
+    site: Site, tmp_path: Path, asynchronous: bool
+) -> None:
+    files = old(site, tmp_path / "me")
+    before = files.leaf()
+    with Senders(site, files, asynchronous=asynchronous, renew=True) as senders:
         eventually(lambda: files.leaf() != before, "it renews")
-        more = sent[0] + 60
-        eventually(lambda: sent[0] >= more or failed, "more is sent")
-        stop.set()
-        for thread in threads:
-            thread.join(20)
-        assert failed == []
-        shown = gateway.whoami().certificate.serial
-    assert shown == f"{files.leaf().serial_number:032x}"
+        senders.shows(files)
+        senders.flow(60)
+    assert senders.failed == []
+
+
+def test_the_daemon_renews_and_a_running_client_takes_it_up(site: Site, tmp_path: Path) -> None:
+    files = old(site, tmp_path / "me")
+    before = files.leaf()
+    gatepost = str(Path(sys.executable).with_name("gatepost"))
+    line = [gatepost, *command(site, files, "--daemon", "--json")]
+    with (
+        Senders(site, files, asynchronous=False, renew=False) as senders,
+        subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as daemon,
+    ):
+        try:
+            assert daemon.stdout is not None
+            said = json.loads(daemon.stdout.readline())
+            assert files.leaf() != before
+            assert said["renewed"] is True
+            assert said["serial"] == f"{files.leaf().serial_number:032x}"
+            senders.shows(files)
+            senders.flow(20)
+            assert daemon.poll() is None, "it stays"
+        finally:
+            daemon.terminate()
+    assert senders.failed == []
