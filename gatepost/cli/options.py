@@ -52,21 +52,30 @@ def _shared(
     return Options(url, ca, cert, key, retry_for, json, verbose)
 
 
-_SHARED = signature(_shared).parameters
+Command = Callable[..., None]
 
 
-def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the shared options; it gets them as its first argument, an Options."""
+def spread(declared: Callable[..., Any]) -> Callable[[Command], Command]:
+    """A decorator that gives a command the parameters of `declared` beside its own; what
+    `declared` makes of them is the command's first argument."""
+    given = signature(declared).parameters
 
-    @wraps(command)
-    def run(**arguments: Any) -> None:
-        shared = {name: arguments.pop(name) for name in _SHARED}
-        command(_shared(**shared), **arguments)
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def run(**arguments: Any) -> None:
+            made = declared(**{name: arguments.pop(name) for name in given})
+            command(made, **arguments)
 
-    own = list(signature(command).parameters.values())[1:]
-    parameters = [
-        parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in (*own, *_SHARED.values())
-    ]
-    run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
+        own = list(signature(command).parameters.values())[1:]
+        parameters = [
+            parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in (*own, *given.values())
+        ]
+        run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return run
+
+    return decorate
+
+
+with_options = spread(_shared)
+"""Give a command the shared options; it gets them as its first argument, an Options."""

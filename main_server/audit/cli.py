@@ -3,12 +3,12 @@
 Declarations only: `gatepost --help` imports this module, so what they need is imported in them.
 """
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gatepost.cli.commands import needs
+from main_server.options import ConfigFile, Json
 
 needs("msgspec", "pymysql", "sqlalchemy")
 
@@ -17,12 +17,6 @@ audit = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="The main server's YAML; else the environment."),
-]
-Json = Annotated[bool, typer.Option("--json", help="JSON on stdout; an error as JSON on stderr.")]
 
 
 @audit.command("show")

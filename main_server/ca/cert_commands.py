@@ -23,6 +23,7 @@ from main_server.ca.opening import Opened, actor, confirm, opened
 from main_server.ca.parts import to_pem
 from main_server.ca.requests import Asked, grant, select
 from main_server.ca.revoked.repository import Selection
+from main_server.ca.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +43,6 @@ class Shown:
     name: str | None
     status: str | None
     expiring: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    name: str | None
-    serial: str | None
-    fingerprint: str | None
-    role: Role | None = None
 
 
 def issue(

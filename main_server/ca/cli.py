@@ -12,6 +12,8 @@ import typer
 
 from gatepost.cli.commands import needs
 from gatepost.identity import Role
+from main_server.ca.target import RoleOption, Target, with_target
+from main_server.options import ConfigFile, DryRun, Json, Yes
 
 needs("msgspec", "pymysql", "redis", "sqlalchemy")
 
@@ -46,24 +48,10 @@ class ReasonName(StrEnum):
     PRIVILEGE_WITHDRAWN = "privilegeWithdrawn"
 
 
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="The main server's YAML; else the environment."),
-]
-Json = Annotated[bool, typer.Option("--json", help="JSON on stdout; an error as JSON on stderr.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Don't ask.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
 Name = Annotated[
     str,
     typer.Argument(metavar="NAME", help="name, name.domain or domain:name.", show_default=False),
 ]
-Who = Annotated[
-    str | None,
-    typer.Argument(metavar="[NAME]", help="name, name.domain or domain:name.", show_default=False),
-]
-Serial = Annotated[str | None, typer.Option(metavar="HEX", help="By its serial number.")]
-Fingerprint = Annotated[str | None, typer.Option(metavar="HEX", help="By its SHA-256.")]
-RoleOption = Annotated[Role | None, typer.Option(help="Of this role only.")]
 
 
 @ca.command("init")
@@ -184,10 +172,9 @@ def list_(
 
 
 @cert.command("show")
+@with_target
 def show(
-    name: Who = None,
-    serial: Serial = None,
-    fingerprint: Fingerprint = None,
+    target: Target,
     config: ConfigFile = None,
     pem: Annotated[bool, typer.Option("--pem", help="Write the certificates as PEM.")] = False,
     json: Json = False,
@@ -195,15 +182,13 @@ def show(
     """Show the certificates of a name, or one of them."""
     from main_server.ca import cert_commands
 
-    cert_commands.show(config, cert_commands.Target(name, serial, fingerprint), pem=pem, json=json)
+    cert_commands.show(config, target, pem=pem, json=json)
 
 
 @cert.command("revoke")
-def revoke(  # noqa: PLR0913 - each is an option
-    name: Who = None,
-    serial: Serial = None,
-    fingerprint: Fingerprint = None,
-    role: RoleOption = None,
+@with_target
+def revoke(
+    target: Target,
     reason: Annotated[ReasonName, typer.Option(help="RFC 5280's.")] = ReasonName.UNSPECIFIED,
     config: ConfigFile = None,
     yes: Yes = False,
@@ -213,16 +198,13 @@ def revoke(  # noqa: PLR0913 - each is an option
     """Revoke all certificates of a name, or one of them. This can't be undone."""
     from main_server.ca import cert_commands
 
-    target = cert_commands.Target(name, serial, fingerprint, role)
     cert_commands.revoke(config, target, reason.value, yes=yes, dry_run=dry_run, json=json)
 
 
 @cert.command("hold")
+@with_target
 def hold(
-    name: Who = None,
-    serial: Serial = None,
-    fingerprint: Fingerprint = None,
-    role: RoleOption = None,
+    target: Target,
     config: ConfigFile = None,
     yes: Yes = False,
     dry_run: DryRun = False,
@@ -231,23 +213,20 @@ def hold(
     """Refuse all certificates of a name, or one of them, until they are released."""
     from main_server.ca import cert_commands
 
-    target = cert_commands.Target(name, serial, fingerprint, role)
     cert_commands.revoke(config, target, "certificateHold", yes=yes, dry_run=dry_run, json=json)
 
 
 @cert.command("release")
+@with_target
 def release(
-    name: Who = None,
-    serial: Serial = None,
-    fingerprint: Fingerprint = None,
-    role: RoleOption = None,
+    target: Target,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
     """End the hold of all certificates of a name, or of one of them."""
     from main_server.ca import cert_commands
 
-    cert_commands.release(config, cert_commands.Target(name, serial, fingerprint, role), json=json)
+    cert_commands.release(config, target, json=json)
 
 
 @crl.command("show")

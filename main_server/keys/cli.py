@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from gatepost.cli.commands import needs
+from main_server.options import ConfigFile, Json
 
 needs("msgspec", "pymysql", "sqlalchemy")
 
@@ -28,11 +29,6 @@ class Rotatable(StrEnum):
     NUMBER_MAC = "number-mac"
 
 
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="The main server's YAML; else the environment."),
-]
-Json = Annotated[bool, typer.Option("--json", help="JSON on stdout; an error as JSON on stderr.")]
 Client = Annotated[
     str, typer.Option("--client", metavar="DOMAIN:NAME", help="Whose messages.", show_default=False)
 ]

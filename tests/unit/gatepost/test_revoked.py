@@ -15,21 +15,6 @@ from tests.factories import Pair, Pki, identity
 from tests.lists import Issuer
 
 
-@pytest.fixture
-def issuer(tmp_path: Path) -> Issuer:
-    return Issuer(tmp_path / "ca")
-
-
-@pytest.fixture
-def pair(issuer: Issuer) -> Pair:
-    return issuer.pki.issue(identity())
-
-
-@pytest.fixture
-def view(issuer: Issuer) -> Revoked:
-    return open_view(issuer.pins, Clock())
-
-
 def fresh(view: Revoked) -> None:
     view.confirm(time.monotonic())
 

@@ -3,16 +3,14 @@
 import asyncio
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from gatepost.clock import Clock
 from gatepost.errors import RevokedCertificate, Unavailable
 from gatepost.revocation import Revocations
-from gatepost.revoked import NotBelieved, Revoked, open_view
+from gatepost.revoked import NotBelieved, Revoked
 from gatepost.service.revocation import Bell, NoAnswer, Poller, poll_loop
-from tests.factories import Pair, identity
+from tests.factories import Pair
 from tests.heard import HeardLog, until
 from tests.lists import Issuer
 
@@ -41,21 +39,6 @@ class Hanging(Told):
         self.asked.append(seen)
         await asyncio.sleep(3600)
         return None
-
-
-@pytest.fixture
-def issuer(tmp_path: Path) -> Issuer:
-    return Issuer(tmp_path / "ca")
-
-
-@pytest.fixture
-def pair(issuer: Issuer) -> Pair:
-    return issuer.pki.issue(identity())
-
-
-@pytest.fixture
-def view(issuer: Issuer) -> Revoked:
-    return open_view(issuer.pins, Clock())
 
 
 def confirmed(view: Revoked) -> bool:
