@@ -8,7 +8,7 @@ from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 T = TypeVar("T")
 R = TypeVar("R")
 
-_LASTING = {1048, 1292, 1364, 1366, 1406, 1526}
+_LASTING = {1048, 1292, 1364, 1366, 1406}
 """Server errors about a value or a row: the same statement would fail again."""
 
 

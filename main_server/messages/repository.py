@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     delete,
     func,
@@ -98,28 +97,22 @@ def insert_queued(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> 
 
 
 def insert_ended(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Inserts rows that have reached their end.
+    """Inserts rows that have ended otherwise than by a delivery.
 
-    Where another has inserted the row meanwhile, it ends in the same way if its state allows. MySQL
+    Where another has inserted the row meanwhile, it ends in the same way if it still waits. MySQL
     assigns from left to right, so the status, which the conditions read, comes last. The driver
     joins the rows into one statement, so what follows VALUES may hold no parameters.
     """
     statement = insert(messages)
     new, row = statement.inserted, messages.c
-    late_success = (row.status == _word("failed")) & (new.status == _word("delivered"))
-    arrow = (row.status == _word("queued")) | late_success
+    waits = row.status == literal_column("'queued'")
     merge = [
         ("attempt_count", func.greatest(row.attempt_count, new.attempt_count)),
-        ("delivered_at", _if(arrow, new.delivered_at, row.delivered_at)),
-        ("duplicate_of", _if(arrow, new.duplicate_of, row.duplicate_of)),
-        ("reason", _if(arrow, new.reason, row.reason)),
-        ("status", _if(arrow, new.status, row.status)),
+        ("duplicate_of", _if(waits, new.duplicate_of, row.duplicate_of)),
+        ("reason", _if(waits, new.reason, row.reason)),
+        ("status", _if(waits, new.status, row.status)),
     ]
     connection.execute(statement.on_duplicate_key_update(merge), list(rows))
-
-
-def _word(status: str) -> ColumnElement[str]:
-    return literal_column(f"'{status}'")
 
 
 def mark_delivered(
