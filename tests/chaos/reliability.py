@@ -22,11 +22,11 @@ HOW = {
     " was kept has no row.",
     "I3": "Nobody waits longer than a lease and 3 s while nothing is wrong; the attempt of a worker"
     " that died counts.",
-    "I4": "While messages wait for their next attempt, 99 % of the others are delivered within 2 s"
-    " (in a scene of its own, see Teeth).",
+    "I4": "In a run's last seconds the ledger refuses one delivery of eight; while these wait for"
+    " their next attempt and all else is calm, 99 % of the others are delivered within 2 s.",
     "I5": "When all is quiet no row says `queued`, and nothing of a message is left in Redis.",
-    "I8": "Of a client whose certificate was revoked nothing is accepted that began more than a"
-    " second after the revoking call had answered.",
+    "I8": "Clients are revoked for good under load, amid all the other faults: nothing is accepted"
+    " of them that began more than a second after the revoking call had answered.",
     "I11": "Each 429 and 503 carries Retry-After; nothing that was accepted while a store was full"
     " is gone.",
     "answers": "What is well-formed is accepted or declined for now, what isn't is refused; each"
