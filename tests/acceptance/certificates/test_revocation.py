@@ -77,7 +77,6 @@ def test_without_the_wake_up_and_without_redis_the_main_server_says_so(
         wire.send(WHOAMI)
         assert wire.answer()[0] == 200
         revoke_now(site, pair, tell_redis=False)
-        answered = time.monotonic()
         wire.socket.settimeout(5)
         assert wire.answer()[0] == 0
 
