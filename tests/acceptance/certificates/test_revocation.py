@@ -1,7 +1,5 @@
 """Revoked means out (I8), at proxy and main server: new connections, live ones, no others."""
 
-import time
-
 import pytest
 
 from gatepost.identity import Role
