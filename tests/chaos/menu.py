@@ -97,6 +97,12 @@ def _processes() -> list[Dish]:
         Dish(2, lambda dice: Freeze(worker(dice), dice.uniform(*LONGER_THAN_A_LEASE))),
         Dish(2, lambda dice: Freeze(dice.choice(STORES), dice.uniform(0.3, 4))),
         Dish(
+            0.7,
+            lambda dice: Freeze(
+                dice.choice((*SERVERS, *STORES)), dice.uniform(*LONGER_THAN_A_LEASE)
+            ),
+        ),
+        Dish(
             2,
             lambda dice: FreezeChild(
                 some(dice), dice.uniform(*LONGER_THAN_A_SUPERVISOR_WAITS), dice.random()

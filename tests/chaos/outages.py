@@ -7,6 +7,7 @@ import argparse
 import json
 import sys
 import time
+from dataclasses import asdict, dataclass
 
 from infra.dev.steps import Failure, give_up, step
 from tests.chaos.experiment import judge, posting, prepare, trial
@@ -39,21 +40,37 @@ def main(arguments: list[str]) -> int:
                 site.wait_all_ready()
     folder = site.place.folder
     green = judge(folder)
-    shares = measure(Sightings(folder))
-    (folder / "outages.json").write_text(json.dumps(shares, indent=1))
-    for name, share in shares.items():
-        verdict = "" if share >= LEAST else f"   LESS than {LEAST:.1%}"
-        print(f"{name:12} accepted meanwhile: {share:.3%}{verdict}")
-    return 0 if green and all(share >= LEAST for share in shares.values()) else 1
+    outages = measure(Sightings(folder))
+    told = {name: asdict(one) for name, one in outages.items()}
+    (folder / "outages.json").write_text(json.dumps(told, indent=1))
+    for name, one in outages.items():
+        verdict = "" if one.accepted >= LEAST else f"   LESS than {LEAST:.1%}"
+        print(f"{name:12} accepted meanwhile: {one.accepted:.3%}{verdict}")
+    return 0 if green and all(one.accepted >= LEAST for one in outages.values()) else 1
 
 
-def measure(seen: Sightings) -> dict[str, float]:
-    """Of what was sent in each outage, but for its first second, how much was accepted."""
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """What was accepted of what was sent in it, but for its first second; how many messages Redis
+    alone had at its end, and how long after it the ledger had the last of them.
+    """
+
+    accepted: float
+    exposed: int
+    registered_after: float
+
+
+def measure(seen: Sightings) -> dict[str, Outage]:
     found = {}
     for name, targets in OUTAGES.items():
         faults = [fault for fault in seen.faults if fault.target in targets]
-        begin = max(fault.begin_wall for fault in faults) + SWITCHING_SECONDS
-        found[name] = accepted_share(seen.posts, begin, min(fault.end_wall for fault in faults))
+        begin, end = max(one.begin_wall for one in faults), min(one.end_wall for one in faults)
+        came = [came for sent, came in seen.exposed if begin <= sent < end <= came]
+        found[name] = Outage(
+            accepted=accepted_share(seen.posts, begin + SWITCHING_SECONDS, end),
+            exposed=len(came),
+            registered_after=max(came, default=end) - end,
+        )
     return found
 
 

@@ -46,6 +46,13 @@ class Sightings:
             for t in evidence.transitions
             if t.after == "delivered" and t.before != "delivered"
         )
+        came = {t.message_id: t.at_ms / 1000 for t in evidence.transitions if t.before is None}
+        self.exposed = [
+            (p.asked_wall, came[p.message_id])
+            for p in valid
+            if p.durability == "queue" and p.message_id in came
+        ]
+        """Of each message that Redis alone had: when it was sent, and when the ledger had it."""
         self.faults: list[Fault] = sorted(evidence.faults, key=lambda fault: fault.begin)
 
     def recovery(self, fault: Fault, until: float) -> Recovery:

@@ -29,7 +29,7 @@ class Results:
     full: list[Run] = field(default_factory=list)
     powercuts: Run | None = None
     recovery: list[dict[str, Any]] = field(default_factory=list)
-    outages: dict[str, float] = field(default_factory=dict)
+    outages: dict[str, dict[str, float]] = field(default_factory=dict)
     teeth: dict[str, Any] = field(default_factory=dict)
 
 

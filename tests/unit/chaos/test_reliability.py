@@ -51,6 +51,7 @@ def test_the_other_runs_have_their_tables(tmp_path: Path) -> None:
     full_run(tmp_path, "1118-100000-powercuts-1", 0.0)
     recovery = {"fault": "kill", "target": "redis", "most": 5.0}
     recovery |= {"accepting": 1.0, "delivering": 2.25, "unavailable": 0.5}
+    outages = {"mariadb": {"accepted": 0.99951, "exposed": 1234, "registered_after": 2.04}}
     bite: dict[str, Any] = {
         "scene": "power_cut",
         "bug": "No flush.",
@@ -62,14 +63,14 @@ def test_the_other_runs_have_their_tables(tmp_path: Path) -> None:
     bites = [one | {"as_wanted": True, "seconds": 9.0} for one in (bite, clean)]
     for name, told in (
         ("1118-100000-recovery-1/recovery.json", [recovery]),
-        ("1118-100000-outages-1/outages.json", {"redis": 0.99951}),
+        ("1118-100000-outages-1/outages.json", outages),
         ("teeth.json", {"commit": "abc", "bites": bites}),
     ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(json.dumps(told))
     page = render(read_results(tmp_path))
     assert "| kill | redis | 1.0 | 2.2 | 0.5 | 5.0 |" in page
-    assert "| redis | 99.951% |" in page
+    assert "| mariadb | 99.951% | 1,234 | 2.0 s |" in page
     assert "1 power cuts in a row" in page
     assert "1 of 1 turned the checker red" in page
     assert "| No flush. | I1 | power cut | I1 |" in page
