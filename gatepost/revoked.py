@@ -50,7 +50,7 @@ class Revoked:
     """The view of one process. `version` changes with what it holds."""
 
     def __init__(self, trusted: Iterable[x509.Certificate], clock: Clock) -> None:
-        self._issuers = {key_id(issuer): issuer for issuer in trusted}
+        self._issuers = _by_key(trusted)
         self._clock = clock
         self._lists: dict[str, _List] = {}
         self._newest: list[str] = []
@@ -63,6 +63,14 @@ class Revoked:
     def when_revoked(self, cut: Cut) -> None:
         """From now on it is called with each set of serials that has just been learned of."""
         self._cuts.append(cut)
+
+    def trust(self, trusted: Iterable[x509.Certificate]) -> None:
+        """Others are pinned from now on. Of who is no more, neither certificates nor lists count;
+        whose list isn't here yet has it with the next that somebody brings."""
+        self._issuers = _by_key(trusted)
+        self._lists = {one: of for one, of in self._lists.items() if one in self._issuers}
+        self._newest = [one for one in self._newest if one in self._issuers]
+        self._gather()
 
     def learn(self, state: Revocations) -> None:
         """Raises NotBelieved, and keeps what it has, unless all of it can be believed."""
@@ -78,11 +86,14 @@ class Revoked:
         self._lists |= found
         self._newest = list(found)
         before = self.serials
-        self.serials = frozenset[str]().union(*(one.serials for one in self._lists.values()))
-        self.version += 1
+        self._gather()
         if new := self.serials - before:
             for cut in self._cuts:
                 cut(new)
+
+    def _gather(self) -> None:
+        self.serials = frozenset[str]().union(*(one.serials for one in self._lists.values()))
+        self.version += 1
 
     def confirm(self, asked: float) -> None:
         """A source that was asked at this (monotonic) time knows nothing newer."""
@@ -155,6 +166,10 @@ class Revoked:
 def open_view(ca_file: Path, clock: Clock) -> Revoked:
     """One that believes who is pinned in this file."""
     return Revoked(read_trusted(ca_file), clock)
+
+
+def _by_key(trusted: Iterable[x509.Certificate]) -> dict[str, x509.Certificate]:
+    return {key_id(issuer): issuer for issuer in trusted}
 
 
 def key_id(certificate: x509.Certificate) -> str:

@@ -26,6 +26,10 @@ class TlsFiles:
     key_file: Path
     ca_file: Path
 
+    @property
+    def all(self) -> tuple[Path, Path, Path]:
+        return self.cert_file, self.key_file, self.ca_file
+
 
 def server_context(files: TlsFiles, refused: Callable[[str], None]) -> ssl.SSLContext:
     """For a port that only certificates of our CA may use; `refused` hears why one was turned away.
@@ -97,6 +101,15 @@ def check_files(files: TlsFiles) -> None:
     _context(ssl.PROTOCOL_TLS_CLIENT, files)
 
 
+def renew_context(context: ssl.SSLContext, files: TlsFiles) -> None:
+    """Handshakes from now on show what the files hold now, and trust what they add.
+
+    What is open goes on as it is. Raises ConfigurationError, and then changes nothing.
+    """
+    check_files(files)
+    _load(context, files)
+
+
 def _expecting(base: Any, role: Role, refusal: Refusal) -> Any:
     class Expecting(base):  # type: ignore[misc]
         def do_handshake(self, *args: Any, **kwargs: Any) -> None:
@@ -119,11 +132,15 @@ def _expecting(base: Any, role: Role, refusal: Refusal) -> Any:
 def _context(protocol: int, files: TlsFiles) -> ssl.SSLContext:
     context = ssl.SSLContext(protocol)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
+    _load(context, files)
+    return context
+
+
+def _load(context: ssl.SSLContext, files: TlsFiles) -> None:
     with _usable(files.cert_file, files.key_file):
         context.load_cert_chain(files.cert_file, files.key_file)
     with _usable(files.ca_file):
         context.load_verify_locations(files.ca_file)
-    return context
 
 
 @contextmanager

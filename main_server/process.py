@@ -14,7 +14,6 @@ from gatepost.service.redis import RedisWatch, redis_loop
 from gatepost.service.requests import RequestMetrics, Requests
 from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
-from gatepost.tls import server_context
 from main_server.admin.certificates import create_router as create_certificates_router
 from main_server.admin.holders import create_router as create_holders_router
 from main_server.ca.callers import Callers, callers_loop
@@ -69,9 +68,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         queues = Queues(redis, settings.redis.queue_name)
         metrics = RequestMetrics("main_server")
         app = Requests(create_app(context), child.log, metrics)
-        tls = server_context(
-            settings.tls.files(), lambda reason: child.log.warning("tls.refused", reason=reason)
-        )
+        tls = watched.open_port(settings.tls.files())
         watched.start(loops, child.stop, redis)
         loops.start(callers_loop(child.stop, child.log, ledger, clock, callers))
         loops.start(Reconciler(child.log, ledger, keyring, queues, clock).loop(child.stop))

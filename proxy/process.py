@@ -12,6 +12,7 @@ from gatepost.service.calls import enter_clients
 from gatepost.service.http import Live
 from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, look, redis_loop
+from gatepost.service.replaced import Replaced
 from gatepost.service.requests import RequestMetrics, Requests
 from gatepost.service.revocation import MainServerSource, RedisSource, start_watch
 from gatepost.service.serving import serve
@@ -38,7 +39,9 @@ async def main(settings: ProxySettings, child: Child) -> None:
     async with AsyncExitStack() as stack:
         clock = Clock()
         revoked = open_view(settings.tls.ca_file, clock)
-        main_server, asked = await enter_clients(stack, settings.main_server, 16, revoked)
+        replaced = Replaced(child.log)
+        replaced.watch_pins(settings.tls.ca_file, revoked)
+        main_server, asked = await enter_clients(stack, settings.main_server, 16, revoked, replaced)
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
         queues = Queues(redis, settings.redis.queue_name)
         heard: Redis = await stack.enter_async_context(connect(settings.redis.address(), 2))
@@ -64,6 +67,7 @@ async def main(settings: ProxySettings, child: Child) -> None:
         tls = server_context(
             settings.tls.files(), lambda reason: child.log.warning("tls.refused", reason=reason)
         )
+        replaced.watch_server(settings.tls.files(), tls, live)
         cache = BundleCache(settings.cache.folder)
         lists = RevocationsCache(settings.cache.folder, child.log)
         lists.load(revoked)
@@ -92,6 +96,7 @@ async def main(settings: ProxySettings, child: Child) -> None:
             )
             loops.start(redis_loop(child.stop, child.log, redis, watch, clock))
             loops.start(depths_loop(child.stop, senders, queues, depths))
+            loops.start(replaced.loop(child.stop))
             loops.start(serve(app, child.listeners[0], tls, child.stop, live))
             loops.start(
                 child.heart_loop(

@@ -11,6 +11,7 @@ from gatepost.revoked import open_view
 from gatepost.service.calls import enter_clients
 from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, redis_loop
+from gatepost.service.replaced import Replaced
 from gatepost.service.revocation import MainServerSource, RedisSource, start_watch
 from gatepost.service.supervisor import Child
 from worker.breaker import Breaker
@@ -27,7 +28,9 @@ async def main(settings: WorkerSettings, child: Child) -> None:
     async with AsyncExitStack() as stack:
         clock = Clock()
         revoked = open_view(settings.main_server.ca_file, clock)
-        client, asked = await enter_clients(stack, settings.main_server, 8, revoked)
+        replaced = Replaced(child.log)
+        replaced.watch_pins(settings.main_server.ca_file, revoked)
+        client, asked = await enter_clients(stack, settings.main_server, 8, revoked, replaced)
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
         queues = Queues(redis, settings.redis.queue_name)
         main_server = MainServer(client, settings.main_server.timeout)
@@ -56,6 +59,7 @@ async def main(settings: WorkerSettings, child: Child) -> None:
                 heard,
                 [RedisSource(heard), MainServerSource(asked)],
             )
+            loops.start(replaced.loop(child.stop))
             for turns in served:
                 loops.start(deliverer.delivery_loop(child.stop, turns))
             loops.start(upkeep_loop(child.stop, child.log, served[0]))

@@ -9,22 +9,32 @@ import httpx
 
 from gatepost.identity import Role
 from gatepost.revoked import Revoked
+from gatepost.service.replaced import Replaced
 from gatepost.service.transport import KeptConnections
 from gatepost.settings import MainServer
-from gatepost.tls import client_context
+from gatepost.tls import client_context, renew_context
 
 
 async def enter_clients(
-    stack: AsyncExitStack, settings: MainServer, connections: int, revoked: Revoked
+    stack: AsyncExitStack,
+    settings: MainServer,
+    connections: int,
+    revoked: Revoked,
+    replaced: Replaced,
 ) -> tuple[httpx.AsyncClient, httpx.AsyncClient]:
     """One for calls, and one that asks what is revoked, which no other call can hold up."""
-    calls = main_server_client(settings, connections, revoked)
-    asks = main_server_client(settings, 1, revoked, unsure=True)
+    calls = main_server_client(settings, connections, revoked, replaced)
+    asks = main_server_client(settings, 1, revoked, replaced, unsure=True)
     return await stack.enter_async_context(calls), await stack.enter_async_context(asks)
 
 
 def main_server_client(
-    settings: MainServer, connections: int, revoked: Revoked, *, unsure: bool = False
+    settings: MainServer,
+    connections: int,
+    revoked: Revoked,
+    replaced: Replaced,
+    *,
+    unsure: bool = False,
 ) -> httpx.AsyncClient:
     """A revoked main server is refused, and cut off; so is each while we can't tell which are.
 
@@ -33,6 +43,12 @@ def main_server_client(
     context = client_context(settings.files(), Role.MAIN, revoked.refusal)
     transport = KeptConnections(context, connections, lambda: None if unsure else revoked.problem)
     revoked.when_revoked(transport.cut)
+
+    def renew() -> None:
+        renew_context(context, settings.files())
+        transport.renew()
+
+    replaced.watch(settings.files().all, renew)
     return httpx.AsyncClient(
         base_url=settings.url,
         transport=transport,

@@ -69,6 +69,12 @@ class Live:
         if found:
             self._log.warning("connections.cut", connections=len(found), certificates=len(serials))
 
+    def renew(self) -> None:
+        """Our certificate is another: those that were shown the one before end with their next
+        answer, so that nobody is left on it when it is revoked."""
+        for connection in self.connections:
+            connection.last = True
+
 
 class State(ServerState):
     """What the connections of a server share: also, whether it is time to stop."""
@@ -86,6 +92,9 @@ class BoundedHttp(HttpToolsProtocol):
     The parser hands a header over when it has all of it, so what it still holds is counted as well:
     `unread` is what came since it last handed over anything but headers.
     """
+
+    last = False
+    """Whether the answer to the next request is the last one on this connection."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -168,7 +177,7 @@ class BoundedHttp(HttpToolsProtocol):
         self.unread = 0
         self._unset_keepalive_if_required()
         super().on_headers_complete()
-        if self._stopping():
+        if self._stopping() or self.last:
             self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:

@@ -39,6 +39,15 @@ class KeptConnections(httpx.AsyncBaseTransport):
             if connection.serial in serials:
                 connection.abort()
 
+    def renew(self) -> None:
+        """Calls from now on go over new connections; those that are under way are the last on
+        theirs."""
+        for connection in list(self._open):
+            connection.last = True
+        for connection in self._idle:
+            connection.close()
+        self._idle = []
+
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if problem := self._problem():
             raise httpx.ConnectError(problem)
@@ -55,7 +64,7 @@ class KeptConnections(httpx.AsyncBaseTransport):
             except BaseException:
                 connection.close()
                 raise
-            if answer.keep_alive:
+            if answer.keep_alive and not connection.last:
                 self._idle.append(connection)
             else:
                 connection.close()
@@ -124,7 +133,7 @@ class _Connection(asyncio.Protocol):
 
     def __init__(self, register: "set[_Connection]") -> None:
         self._register = register
-        self.open = False
+        self.open = self.last = False
         self.serial = ""
         self._answer: _Answer | None = None
         self._done: asyncio.Future[_Answer] | None = None

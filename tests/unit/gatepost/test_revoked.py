@@ -10,6 +10,7 @@ from gatepost.clock import Clock
 from gatepost.errors import RevokedCertificate, Unavailable, UnknownCertificate
 from gatepost.revocation import Revocations
 from gatepost.revoked import LIMIT_SECONDS, NotBelieved, Revoked, open_view
+from gatepost.tls import read_trusted
 from main_server.ca.crl import LIFETIME
 from tests.factories import Pair, Pki, identity
 from tests.lists import Issuer
@@ -144,6 +145,38 @@ def test_an_issuer_that_is_not_pinned_is_not_guessed_about(
     with pytest.raises(UnknownCertificate):
         view.check(stranger.certificate)
     assert view.refusal(stranger.certificate) == "its issuer is not in our ca_file"
+
+
+def test_who_is_pinned_later_is_believed_and_who_is_no_more_is_not(
+    view: Revoked, issuer: Issuer, tmp_path: Path
+) -> None:
+    """An intermediate is replaced: both are trusted for a while, then the new one alone."""
+    second = Issuer(tmp_path / "second")
+    old, new = issuer.pki.issue(identity()), second.pki.issue(identity())
+    out = issuer.pki.issue(identity())
+    both = Revocations(1, issuer.state(out).crls + second.state().crls)
+    view.learn(both)
+    fresh(view)
+    with pytest.raises(UnknownCertificate):
+        view.check(new.certificate)
+    version = view.version
+    view.trust(read_trusted(issuer.pins) + read_trusted(second.pins))
+    assert view.version > version, "so that sources are asked for everything again"
+    view.learn(both)
+    fresh(view)
+    for one in (old, new):
+        view.check(one.certificate)
+    with pytest.raises(RevokedCertificate):
+        view.check(out.certificate)
+    view.trust(read_trusted(second.pins))
+    view.check(new.certificate)
+    for one in (old, out):
+        with pytest.raises(UnknownCertificate):
+            view.check(one.certificate)
+        assert view.refusal(one.certificate) == "its issuer is not in our ca_file"
+    view.learn(both)
+    fresh(view)
+    assert view.problem is None
 
 
 def test_only_what_is_new_is_cut(view: Revoked, issuer: Issuer) -> None:

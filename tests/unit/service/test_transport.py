@@ -10,14 +10,15 @@ import pytest
 import pytest_asyncio
 
 from gatepost.clock import Clock
-from gatepost.identity import Role
+from gatepost.identity import Certificate, Role
 from gatepost.revoked import Revoked, open_view
 from gatepost.service.calls import main_server_client
+from gatepost.service.replaced import Replaced
 from gatepost.settings import MainServer
 from gatepost.tls import TlsFiles, server_context
 from main_server.ca.authority import Usage
 from tests.factories import Pair, identity
-from tests.heard import until
+from tests.heard import HeardLog, until
 from tests.lists import Issuer
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"
@@ -29,8 +30,10 @@ class Server:
     def __init__(self, context: ssl.SSLContext) -> None:
         self._context = context
         self.connections = 0
+        self.callers: list[str] = []
         self.asked = 0
         self.answers = True
+        self.held: list[asyncio.StreamWriter] = []
 
     async def start(self) -> int:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._context)
@@ -41,28 +44,22 @@ class Server:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        der = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        self.callers.append(Certificate(der).serial)
         try:
             while await reader.readuntil(b"\r\n\r\n"):
                 self.asked += 1
                 if self.answers:
                     writer.write(ANSWER)
+                else:
+                    self.held.append(writer)
         except (OSError, asyncio.IncompleteReadError):
             writer.close()
 
 
 @pytest.fixture
-def issuer(tmp_path: Path) -> Issuer:
-    return Issuer(tmp_path / "ca")
-
-
-@pytest.fixture
 def main_pair(issuer: Issuer) -> Pair:
     return issuer.pki.issue(identity(Role.MAIN, "gatepost", "main-1"), Usage.SERVER)
-
-
-@pytest.fixture
-def view(issuer: Issuer) -> Revoked:
-    return open_view(issuer.pins, Clock())
 
 
 @pytest_asyncio.fixture
@@ -72,16 +69,26 @@ async def server(main_pair: Pair) -> AsyncIterator[Server]:
     await server.stop()
 
 
+def proxy(issuer: Issuer) -> Pair:
+    return issuer.pki.issue(identity(Role.PROXY, "gatepost", "proxy-1"))
+
+
 async def calling(
-    server: Server, issuer: Issuer, view: Revoked, *, unsure: bool = False
+    server: Server,
+    issuer: Issuer,
+    view: Revoked,
+    *,
+    unsure: bool = False,
+    pair: Pair | None = None,
+    replaced: Replaced | None = None,
 ) -> httpx.AsyncClient:
-    pair = issuer.pki.issue(identity(Role.PROXY, "gatepost", "proxy-1"))
+    pair = pair or proxy(issuer)
     files = TlsFiles(pair.cert, pair.key, issuer.pins)
     url = f"https://localhost:{await server.start()}"
     settings = MainServer(
         url=url, cert_file=files.cert_file, key_file=files.key_file, ca_file=files.ca_file
     )
-    return main_server_client(settings, 4, view, unsure=unsure)
+    return main_server_client(settings, 4, view, replaced or Replaced(HeardLog()), unsure=unsure)
 
 
 def sure(view: Revoked) -> None:
@@ -154,3 +161,29 @@ async def test_one_of_an_issuer_that_is_not_pinned_is_not_called(
         with pytest.raises(httpx.ConnectError, match="not in our ca_file"):
             await client.get("/")
     assert view.problem
+
+
+async def test_a_new_certificate_of_ours_is_shown_from_the_next_call_on(
+    server: Server, issuer: Issuer, view: Revoked
+) -> None:
+    """What is under way is answered on the connection that it went out on."""
+    mine, replaced = proxy(issuer), Replaced(HeardLog())
+    before = mine.certificate.serial
+    view.learn(issuer.state())
+    async with await calling(server, issuer, view, pair=mine, replaced=replaced) as client:
+        sure(view)
+        server.answers = False
+        calls = [asyncio.create_task(client.get("/")) for _ in range(2)]
+        await until(lambda: len(server.held) == 2)
+        server.held.pop().write(ANSWER)  # so that one connection is idle
+        await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+        new = proxy(issuer)
+        for file, source in ((mine.cert, new.cert), (mine.key, new.key)):
+            file.write_bytes(source.read_bytes())
+        replaced.look()
+        server.held.pop().write(ANSWER)
+        assert [(await call).status_code for call in calls] == [200, 200]
+        server.answers = True
+        for _ in range(3):
+            assert (await client.get("/")).status_code == 200
+    assert server.callers == [before, before, new.certificate.serial]

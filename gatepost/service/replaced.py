@@ -1,0 +1,94 @@
+"""Files that are replaced while a process runs: certificates, their keys, the CA file.
+
+They are looked at once a second. What can't be used, as when half of a pair is written, leaves all
+as it was and is tried again; the log says so once.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from gatepost.errors import ConfigurationError
+from gatepost.logs import Log
+from gatepost.loops import pause
+from gatepost.revoked import Revoked
+from gatepost.service.http import Live
+from gatepost.tls import TlsFiles, read_trusted, renew_context
+
+LOOK_SECONDS = 1.0
+
+_Stamp: TypeAlias = list[tuple[int, int] | None]
+
+
+@dataclass(slots=True)
+class _Watched:
+    files: Sequence[Path]
+    take_up: Callable[[], None]
+    seen: _Stamp
+    tried: _Stamp
+
+
+class Replaced:
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._watched: list[_Watched] = []
+
+    def watch(self, files: Sequence[Path], take_up: Callable[[], None]) -> None:
+        """`take_up` is called when one of them is another; it may raise ConfigurationError."""
+        seen = _stamp(files)
+        self._watched.append(_Watched(files, take_up, seen, seen))
+
+    def watch_pins(self, ca_file: Path, revoked: Revoked) -> None:
+        """Whom a view of what is revoked trusts."""
+        self.watch([ca_file], lambda: revoked.trust(read_trusted(ca_file)))
+
+    def watch_server(self, files: TlsFiles, context: ssl.SSLContext, live: Live) -> None:
+        """What a port shows."""
+
+        def renew() -> None:
+            renew_context(context, files)
+            live.renew()
+
+        self.watch(files.all, renew)
+
+    async def loop(self, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            self.look()
+            await pause(stop, LOOK_SECONDS)
+
+    def look(self) -> None:
+        for one in self._watched:
+            self._look(one)
+
+    def _look(self, one: _Watched) -> None:
+        now = _stamp(one.files)
+        if now == one.seen:
+            return
+        problem = None
+        try:
+            one.take_up()
+            one.seen = now
+        except ConfigurationError as error:
+            problem = error.detail
+        if problem is None or now != one.tried:
+            names = [str(file) for file in one.files]
+            (self._log.warning if problem else self._log.info)(
+                "files.replaced", files=names, problem=problem
+            )
+        one.tried = now
+
+
+def _stamp(files: Sequence[Path]) -> _Stamp:
+    """Another one when one of them has been written since."""
+    return [_of(file) for file in files]
+
+
+def _of(file: Path) -> tuple[int, int] | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_ino
