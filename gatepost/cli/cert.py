@@ -3,6 +3,7 @@
 Declarations only, so that --help is quick.
 """
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -26,6 +27,12 @@ def root() -> None:
 @with_options
 def renew(
     options: Options,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="A service's YAML: renew what that service has, instead."
+        ),
+    ] = None,
     daemon: Annotated[
         bool, typer.Option("--daemon", help="Stay, and renew whenever it is time.")
     ] = False,
@@ -35,8 +42,9 @@ def renew(
 ) -> None:
     """Renew your certificate, with a new key: from two thirds of its life on.
 
-    The files are replaced in their places; until it expires, the old one is good as well.
+    The files are replaced in their places; until it expires, the old one is good as well. What runs
+    takes the new one up by itself.
     """
     from gatepost.cli import renewing
 
-    renewing.renew(options, daemon=daemon, now=now)
+    renewing.renew(options, config, daemon=daemon, now=now)

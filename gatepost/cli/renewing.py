@@ -1,50 +1,47 @@
 """What `gatepost cert renew` does: once, or as long as it runs."""
 
-import os
 import random
 import sys
 import time
 from pathlib import Path
 from typing import NoReturn
 
-from gatepost.cli.connection import Connection, find_connection
 from gatepost.cli.failure import Failure
+from gatepost.cli.holding import Held, find_held
 from gatepost.cli.options import Options
 from gatepost.cli.output import Output
 from gatepost.client.errors import GatepostError
 from gatepost.client.files import Files
-from gatepost.client.renewing import files_of
-from gatepost.client.renewing import renew as ask
 from gatepost.renewal import renewable_from
 
 LOOK_SECONDS = 3600.0
 AGAIN_SECONDS = 60.0
 
 
-def renew(options: Options, *, daemon: bool, now: bool) -> None:
-    connection = find_connection(options, os.environ, Path.cwd())
-    files = files_of(connection.ca, connection.cert, connection.key)
-    output = Output(json=options.json)
+def renew(options: Options, config: Path | None, *, daemon: bool, now: bool) -> None:
+    held, output = find_held(options, config), Output(json=options.json)
     try:
-        files.leaf()  # of a wrong path there is nothing to wait for
+        for one in held:
+            one.files.leaf()  # of a wrong path there is nothing to wait for
         if daemon:
-            _stay(output, connection, files)
-        renewed = ask(connection.url, files, only_if_due=not now)
+            _stay(output, held)
+        for one in held:
+            _tell(output, one.files, renewed=one.renew(now))
     except GatepostError as error:
         raise Failure(error.kind, str(error)) from None
-    _tell(output, files, renewed=renewed)
 
 
-def _stay(output: Output, connection: Connection, files: Files) -> NoReturn:
+def _stay(output: Output, held: list[Held]) -> NoReturn:
     """Until it is ended. What goes wrong is said, and tried again: there are days left."""
     while True:
         wait = LOOK_SECONDS
-        try:
-            if ask(connection.url, files):
-                _tell(output, files, renewed=True)
-        except GatepostError as error:
-            sys.stderr.write(f"gatepost: {error}\n")
-            wait = AGAIN_SECONDS
+        for one in held:
+            try:
+                if one.renew(False):
+                    _tell(output, one.files, renewed=True)
+            except (GatepostError, Failure) as error:
+                sys.stderr.write(f"gatepost: {error}\n")
+                wait = AGAIN_SECONDS
         time.sleep(wait * random.uniform(0.5, 1.0))
 
 
@@ -53,8 +50,9 @@ def _tell(output: Output, files: Files, *, renewed: bool) -> None:
     due = renewable_from(leaf)
     if output.json:
         document = {"renewed": renewed, "serial": f"{leaf.serial_number:032x}"}
-        output.result({**document, "not_after": leaf.not_valid_after_utc, "renewable_from": due})
+        times = {"not_after": leaf.not_valid_after_utc, "renewable_from": due}
+        output.result({"file": str(files.cert), **document, **times})
     elif renewed:
-        output.say(f"Renewed, until {leaf.not_valid_after_utc:%Y-%m-%d %H:%M} UTC.")
+        output.say(f"{files.cert}: renewed, until {leaf.not_valid_after_utc:%Y-%m-%d %H:%M} UTC.")
     else:
-        output.say(f"Not yet: it can be renewed from {due:%Y-%m-%d %H:%M} UTC on.")
+        output.say(f"{files.cert}: not yet; it can be renewed from {due:%Y-%m-%d %H:%M} UTC on.")

@@ -10,6 +10,7 @@ import httpx
 
 from gatepost import __version__
 from gatepost.client.trust import trust
+from gatepost.identity import Role
 
 FileName: TypeAlias = str | os.PathLike[str]
 
@@ -30,11 +31,17 @@ class Settings(TypedDict):
 
 
 def settings(
-    base_url: str, *, ca: FileName, cert: FileName, key: FileName, timeout: float
+    base_url: str,
+    *,
+    ca: FileName,
+    cert: FileName,
+    key: FileName,
+    timeout: float,
+    expect: Role | None = None,
 ) -> Settings:
     return Settings(
         base_url=_checked(base_url),
-        verify=trust(Path(ca), Path(cert), Path(key)),
+        verify=trust(Path(ca), Path(cert), Path(key), expect),
         timeout=timeout,
         limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),
         headers={"User-Agent": f"gatepost/{__version__} python/{python_version()}"},

@@ -1,59 +1,92 @@
-"""Renewing one's own certificate over mutual TLS; blocking, for both clients and the command."""
+"""Renewing one's own certificate over mutual TLS; blocking, for both clients and the command.
+
+A partner asks the gateway. What we run asks the main server, whose role it demands: with the
+certificate by which it calls, for that one and for the one by which it is called.
+"""
 
 import base64
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
-from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
 from gatepost.client.calls import WHOAMI, Call
 from gatepost.client.connection import FileName, settings
 from gatepost.client.errors import CertificateError, Unavailable, UnexpectedAnswer
 from gatepost.client.failures import TransportFailure, explain
 from gatepost.client.files import Files
-from gatepost.client.keys import make_request
 from gatepost.client.refusals import refusal
-from gatepost.renewal import SETTLED_SECONDS, renewable_from, sign_renewal
+from gatepost.client.replacing import replace
+from gatepost.errors import BadIdentity
+from gatepost.identity import Certificate, Role
+from gatepost.renewal import sign_renewal
 
 PATH = "/api/v1/certificates/renew"
 TIMEOUT = 20.0
-KNOWN_WITHIN, LOOK_SECONDS = 60.0, 0.1
+KNOWN_WITHIN, SETTLED_SECONDS, LOOK_SECONDS = 60.0, 3.0, 0.1
 
 
-def is_due(files: Files, now: datetime | None = None) -> bool:
-    return (now or datetime.now(UTC)) >= renewable_from(files.leaf())
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """Which path renews, and which one answers whoever is known; the role of who is asked."""
+
+    path: str
+    known: str
+    expect: Role | None = None
 
 
-def renew(base_url: str, files: Files, *, only_if_due: bool = True) -> bool:
-    """Whether there is a new certificate. Files that another program renewed are left alone."""
-    with files.alone():
-        if only_if_due and not is_due(files):
-            return False
-        old, key = files.leaf(), files.new_key()
-        document = _ask(base_url, files, key)
-        chain, ca = document["cert"].encode(), document["ca"].encode()
-        _check(chain, ca, old, key)
-        _wait_until_known(base_url, files.prepare(chain, ca))
-        files.swap()
-        return True
+_INTERNAL = "/internal/certificates/renew"
+_OURS = _Where(_INTERNAL, "/internal/revocations", Role.MAIN)
+_WHERE = {
+    Role.CLIENT: _Where(PATH, WHOAMI),
+    Role.PROXY: _OURS,
+    Role.PORTAL: _OURS,
+    Role.WORKER: _OURS,
+    Role.ADMIN: _Where(_INTERNAL, "/admin/tokens", Role.MAIN),
+}
 
 
-def _ask(base_url: str, files: Files, key: bytes) -> dict[str, str]:
-    csr = make_request(key)
-    held = load_pem_private_key(files.key.read_bytes(), None)
-    if not isinstance(held, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
-        raise CertificateError("The key is neither EC nor RSA.")
-    body = {"csr": csr, "signature": sign_renewal(held, csr)}
+def renew(
+    base_url: str, files: Files, *, only_if_due: bool = True, shown: Files | None = None
+) -> bool:
+    """Whether there is a new certificate. `shown` is what is called with, for another one of the
+    same holder: the one by which it is called."""
+    caller = shown or files
+    where = _where(caller)
+
+    def ask(csr: bytes) -> dict[str, str]:
+        return _ask(base_url, where, caller, csr, server=shown is not None)
+
+    def settle(new: Files) -> None:
+        if shown is None:
+            _wait_until_known(base_url, where, new)
+
+    return replace(files, ask, settle, only_if_due=only_if_due)
+
+
+def _where(files: Files) -> _Where:
+    try:
+        role = Certificate(files.leaf().public_bytes(Encoding.DER)).identity.role
+    except BadIdentity as error:
+        raise CertificateError(f"{files.cert}: {error.detail}.") from None
+    if role not in _WHERE:
+        words = f"{files.cert} is a {role} server's: renew it on its machine, by its settings"
+        raise CertificateError(f"{words} (gatepost cert renew --config FILE).")
+    return _WHERE[role]
+
+
+def _ask(base_url: str, where: _Where, files: Files, csr: bytes, *, server: bool) -> dict[str, str]:
+    body = {"csr": csr, "signature": sign(files, csr)}
     text = {name: base64.b64encode(value).decode() for name, value in body.items()}
-    call = Call("POST", PATH, repeatable=True, headers={"X-Request-Id": ""})
-    how = settings(base_url, ca=files.ca, cert=files.cert, key=files.key, timeout=TIMEOUT)
-    with httpx.Client(**how) as http:
+    whole = text | {"usage": "server"} if server else text
+    call = Call("POST", where.path, repeatable=True, headers={"X-Request-Id": ""})
+    with _calling(base_url, where, files) as http:
         try:
-            answer = http.post(PATH, json=text)
+            answer = http.post(where.path, json=whole)
         except TransportFailure as failure:
             raise explain(call, failure) from None
     if answer.status_code != 201:
@@ -61,8 +94,28 @@ def _ask(base_url: str, files: Files, key: bytes) -> dict[str, str]:
     return _read(answer)
 
 
-def _wait_until_known(base_url: str, new: Files) -> None:
-    """Each process of the edge learns of it by itself; until they have, the old one is shown.
+def sign(files: Files, csr: bytes) -> bytes:
+    """What proves that a request comes from the holder of this certificate."""
+    held = load_pem_private_key(files.key.read_bytes(), None)
+    if not isinstance(held, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
+        raise CertificateError("The key is neither EC nor RSA.")
+    return sign_renewal(held, csr)
+
+
+def _calling(base_url: str, where: _Where, files: Files) -> httpx.Client:
+    how = settings(
+        base_url,
+        ca=files.ca,
+        cert=files.cert,
+        key=files.key,
+        timeout=TIMEOUT,
+        expect=where.expect,
+    )
+    return httpx.Client(**how)
+
+
+def _wait_until_known(base_url: str, where: _Where, new: Files) -> None:
+    """Each process that is called learns of it by itself; until they have, the old one is shown.
 
     Which process answers is chance: so all that answer for a while must have taken it.
     """
@@ -72,16 +125,15 @@ def _wait_until_known(base_url: str, new: Files) -> None:
         if time.monotonic() > deadline:
             words = "The gateway doesn't know the new certificate yet: it is used later."
             raise Unavailable(words)
-        known = _is_known(base_url, new)
+        known = _is_known(base_url, where, new)
         since = (since or time.monotonic()) if known else None
         time.sleep(LOOK_SECONDS)
 
 
-def _is_known(base_url: str, new: Files) -> bool:
-    how = settings(base_url, ca=new.ca, cert=new.cert, key=new.key, timeout=TIMEOUT)
-    with httpx.Client(**how) as http:
+def _is_known(base_url: str, where: _Where, new: Files) -> bool:
+    with _calling(base_url, where, new) as http:
         try:
-            return http.get(WHOAMI).status_code == 200
+            return http.get(where.known).status_code == 200
         except TransportFailure:
             return False
 
@@ -92,24 +144,6 @@ def _read(answer: httpx.Response) -> dict[str, str]:
         return {name: str(document[name]) for name in ("cert", "ca")}
     except (ValueError, KeyError, TypeError):
         raise UnexpectedAnswer("The answer is not a certificate.") from None
-
-
-def _check(chain: bytes, ca: bytes, old: x509.Certificate, key: bytes) -> None:
-    """Before the old one is replaced: it is for our key, says who we are, and can be trusted."""
-    try:
-        new = x509.load_pem_x509_certificates(chain)[0]
-        x509.load_pem_x509_certificates(ca)
-    except ValueError:
-        raise UnexpectedAnswer("The answer is not a certificate.") from None
-    if new.public_key() != load_pem_private_key(key, None).public_key():
-        raise CertificateError("The new certificate is for another key.")
-    if _name(new) != _name(old):
-        raise CertificateError("The new certificate is for somebody else.")
-
-
-def _name(certificate: x509.Certificate) -> list[str]:
-    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    return names.get_values_for_type(x509.UniformResourceIdentifier)
 
 
 def files_of(ca: FileName, cert: FileName, key: FileName) -> Files:

@@ -14,13 +14,15 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from gatepost.client.errors import CertificateError
 from gatepost.errors import ConfigurationError
+from gatepost.identity import Role
 from gatepost.tls import TlsFiles, client_context
 
 T = TypeVar("T")
 
 
-def trust(ca: Path, cert: Path, key: Path) -> ssl.SSLContext:
-    """TLS 1.3 to a server of that CA, as the holder of that certificate."""
+def trust(ca: Path, cert: Path, key: Path, expect: Role | None = None) -> ssl.SSLContext:
+    """TLS 1.3 to a server of that CA, and of that role if one is named, as the holder of that
+    certificate."""
     _read("CA file", ca, x509.load_pem_x509_certificates)
     chain = _read("client certificate", cert, x509.load_pem_x509_certificates)
     try:
@@ -32,7 +34,7 @@ def trust(ca: Path, cert: Path, key: Path) -> ssl.SSLContext:
     if private.public_key() != chain[0].public_key():
         raise CertificateError(f"The client key {key} does not belong to the certificate {cert}.")
     try:
-        return client_context(TlsFiles(cert_file=cert, key_file=key, ca_file=ca))
+        return client_context(TlsFiles(cert_file=cert, key_file=key, ca_file=ca), expect)
     except ConfigurationError as error:
         raise CertificateError(str(error)) from None
 

@@ -44,7 +44,7 @@ def renew(
     row, old = _model(engine, held, leaf, asked.usage, now)
     order = _order(row.identity, old)
     key = key_for(read_csr(asked.csr), order)
-    if (before := _given_before(engine, row, key)) is not None:
+    if (before := _given_before(engine, held, order, key)) is not None:
         return Certified(before, authority.chain(before))
     if key_digest(key) == key_digest(check_key(leaf.public_key())):
         raise KeyUsedBefore()
@@ -101,8 +101,12 @@ def _order(identity: Identity, old: x509.Certificate) -> Order:
     return make_order(identity, _usage(old), hosts, min(whole, PROFILES[identity.role].lifetime))
 
 
-def _given_before(engine: Engine, row: Row, key: PublicKey) -> x509.Certificate | None:
+def _given_before(
+    engine: Engine, held: Row, order: Order, key: PublicKey
+) -> x509.Certificate | None:
+    """Of the answer that was lost: by what was shown then, which is still shown."""
     found = transact(engine, partial(find_by_key, public_key=key_digest(key)))
-    if found is None or found.serial == row.serial or found.identity != row.identity:
+    if found is None or found.serial == held.serial or found.identity != order.identity:
         return None
-    return x509.load_der_x509_certificate(found.der) if found.der else None
+    certificate = x509.load_der_x509_certificate(found.der) if found.der else None
+    return certificate if certificate and _usage(certificate) is order.usage else None

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import httpx
 import pytest
+import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -26,12 +26,15 @@ from gatepost.client.keys import make_key, make_request
 from gatepost.client.renewing import PATH
 from gatepost.identity import Identity, Role
 from gatepost.renewal import sign_renewal
-from gatepost.tls import TlsFiles
+from gatepost.tls import TlsFiles, client_context
 from infra.dev.stack import Stack
 from main_server.ca.authority import Order, Usage, load_authority, utc_now
 from main_server.ca.service import issue
 from tests.acceptance.site import Site, accepted, eventually, post
 from tests.factories import BODY, HOSTS, NUMBER, identity
+
+INTERNAL = "/internal/certificates/renew"
+CLIENT, SERVER = Usage.CLIENT, Usage.SERVER
 
 
 @pytest.fixture(scope="session")
@@ -142,29 +145,112 @@ def test_who_has_not_the_old_key_renews_nothing(site: Site, tmp_path: Path) -> N
         assert proxy.post("/internal/certificates/renew", json=forged).status_code == 422
 
 
-def test_infrastructure_renews_at_the_main_server(site: Site, tmp_path: Path) -> None:
-    holder = Identity("gatepost", Role.PROXY, f"p-{uuid4().hex[:8]}")
+def aged(site: Site, holder: Identity, usage: Usage, folder: Path) -> Files:
+    """A certificate of what we run, in the last third of its life."""
+    order = Order(holder, usage, timedelta(days=9), HOSTS if usage is Usage.SERVER else ())
     authority = load_authority(site.stack.place.folder / "ca")
-    then, life = utc_now() - timedelta(days=8), timedelta(days=9)
-    calls = issue(site.engine, authority, Order(holder, Usage.CLIENT, life), then)
-    issue(site.engine, authority, Order(holder, Usage.SERVER, life, HOSTS), then)
-    files = Files(site.stack.place.pki / "ca.pem", tmp_path / "p.pem", tmp_path / "p.key")
-    files.cert.write_bytes(calls.chain_pem)
-    files.key.write_bytes(calls.key_pem)
-    body = asked(files, make_request(make_key())) | {"usage": "server"}
-    with site.calling(trusted(files), "main_server") as proxy:
+    made = issue(site.engine, authority, order, utc_now() - timedelta(days=8))
+    files = Files(folder / "ca.pem", folder / f"{usage.name}.pem", folder / f"{usage.name}.key")
+    shutil.copy(site.stack.place.pki / "ca.pem", files.ca)
+    files.cert.write_bytes(made.chain_pem)
+    files.key.write_bytes(made.key_pem)
+    files.key.chmod(0o600)
+    return files
 
-        def renewed() -> httpx.Response | None:
-            answer = proxy.post("/internal/certificates/renew", json=body)
-            return answer if answer.status_code == 201 else None
 
-        found = eventually(renewed, "it is known and renews")
-        assert found is not None
-        leaf = x509.load_pem_x509_certificate(found.json()["cert"].encode())
-        names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-        assert names.get_values_for_type(x509.DNSName) == ["localhost"]
-        theirs = asked(files, make_request(make_key())) | {"fingerprint": "00" * 32}
-        assert proxy.post("/internal/certificates/renew", json=theirs).status_code == 403
+def block(files: Files) -> dict[str, str]:
+    return {"cert_file": str(files.cert), "key_file": str(files.key), "ca_file": str(files.ca)}
+
+
+def renew_by(settings: dict[str, Any], folder: Path, *more: str) -> int:
+    file = folder / "service.yaml"
+    file.write_text(yaml.safe_dump(settings))
+    return run(["cert", "renew", "--config", str(file), "--json", *more])
+
+
+def names_in(files: Files) -> list[str]:
+    found = files.leaf().extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return sorted(str(name.value) for name in found)
+
+
+@pytest.fixture
+def proxy(site: Site, tmp_path: Path) -> tuple[Files, Files]:
+    """How a proxy calls, and how it is called; the main server knows it."""
+    holder = Identity("gatepost", Role.PROXY, f"p-{uuid4().hex[:8]}")
+    calls, is_called = (aged(site, holder, usage, tmp_path) for usage in (CLIENT, SERVER))
+
+    def known() -> bool:
+        with site.calling(trusted(calls), "main_server") as caller:
+            return caller.get("/internal/revocations").status_code == 200
+
+    eventually(known, "it is known")
+    return calls, is_called
+
+
+def test_a_proxy_renews_both_of_its_certificates_by_its_settings(
+    site: Site, proxy: tuple[Files, Files], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = [(files.leaf(), names_in(files)) for files in proxy]
+    called = {"url": site.url("main_server")} | block(proxy[0])
+    settings = {"tls": block(proxy[1]), "main_server": called}
+    assert renew_by(settings, tmp_path) == 0
+    said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(one["file"], one["renewed"]) for one in said] == [
+        (str(files.cert), True) for files in proxy
+    ]
+    for files, (old_leaf, names) in zip(proxy, before, strict=True):
+        assert files.leaf().public_key() != old_leaf.public_key()
+        assert names_in(files) == names
+        client_context(trusted(files))  # key and certificate fit
+    with site.calling(trusted(proxy[0]), "main_server") as caller:
+        assert caller.get("/internal/revocations").status_code == 200
+    assert renew_by(settings, tmp_path) == 0
+    said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [one["renewed"] for one in said] == [False, False]
+    assert renew_by(settings, tmp_path, "--now") == 3, "the main server says that it is early"
+
+
+def test_an_answer_about_a_servers_certificate_that_was_lost_is_given_again(
+    site: Site, proxy: tuple[Files, Files]
+) -> None:
+    calls, _ = proxy
+    body = asked(calls, make_request(make_key())) | {"usage": "server"}
+    with site.calling(trusted(calls), "main_server") as caller:
+        first, again = (caller.post(INTERNAL, json=body) for _ in range(2))
+        assert first.status_code == 201, first.text
+        assert again.json() == first.json()
+        as_client = caller.post(INTERNAL, json=body | {"usage": "client"})
+        assert as_client.json()["type"].endswith("key-used-before")
+        theirs = asked(calls, make_request(make_key())) | {"fingerprint": "00" * 32}
+        assert caller.post(INTERNAL, json=theirs).status_code == 403
+
+
+def test_who_is_no_main_server_is_not_asked(
+    site: Site, proxy: tuple[Files, Files], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls, _ = proxy
+    assert renew_by({"main_server": {"url": site.url("proxy")} | block(calls)}, tmp_path) == 6
+    assert "expected the role main" in capsys.readouterr().err
+
+
+def test_a_main_server_renews_its_own_where_its_ca_is(
+    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    holder = Identity("gatepost", Role.MAIN, f"m-{uuid4().hex[:8]}")
+    files = aged(site, holder, SERVER, tmp_path)
+    before, names = files.leaf(), names_in(files)
+    settings = yaml.safe_load((site.stack.place.config / "main_server.yaml").read_text())
+    settings |= {"tls": block(files)}
+    assert renew_by(settings, tmp_path) == 0
+    assert json.loads(capsys.readouterr().out)["renewed"] is True
+    assert files.leaf().public_key() != before.public_key()
+    assert names_in(files) == names
+    client_context(trusted(files))  # key and certificate fit
+    assert renew_by(settings, tmp_path, "--now") == 3
+    where = ["--url", site.url("main_server"), "--ca", str(files.ca)]
+    pair = ["--cert", str(files.cert), "--key", str(files.key)]
+    assert run(["cert", "renew", *where, *pair, "--now"]) == 6
+    assert "on its machine" in capsys.readouterr().err
 
 
 class Senders:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gatepost.cli import renewing
+from gatepost.cli import holding, renewing
 from gatepost.cli.failure import EXIT_OF_KIND
 from gatepost.client.errors import GatepostError, Unavailable
 from tests.unit.cli.conftest import Command
@@ -39,7 +39,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, *given: bool | GatepostError) -> No
             raise answer
         return answer
 
-    monkeypatch.setattr(renewing, "ask", ask)
+    monkeypatch.setattr(holding, "renew", ask)
 
 
 def test_what_goes_wrong_is_said_and_tried_again_soon(
@@ -54,7 +54,7 @@ def test_what_goes_wrong_is_said_and_tried_again_soon(
         gatepost("cert", "renew", "--daemon")
     said = capsys.readouterr()
     assert said.err == "gatepost: The gateway is away.\n" * 2
-    assert said.out.startswith("Renewed, until ")
+    assert ": renewed, until " in said.out
     assert said.out.count("\n") == 1, "what is not due is not worth a line"
     assert [seconds <= renewing.AGAIN_SECONDS for seconds in pauses] == [
         False, True, True, False, False,
@@ -72,3 +72,25 @@ def test_files_that_are_not_there_are_said_at_once(
     assert ran.code == EXIT_OF_KIND["certificate"]
     assert "nothing.pem can't be read" in ran.err
     assert pauses == []
+
+
+CALLS = "main_server: {url: 'https://localhost:1', cert_file: a, key_file: b, ca_file: c}"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "words"),
+    [
+        ("redis: {}", (), "names no certificate"),
+        ("main_server: {url: CANARY}", (), "main_server.url"),
+        (CALLS, ("--url", "https://localhost:1"), "--config names all"),
+    ],
+)
+def test_settings_that_will_not_do_are_said(
+    gatepost: Command, tmp_path: Path, text: str, options: tuple[str, ...], words: str
+) -> None:
+    file = tmp_path / "service.yaml"
+    file.write_text(text)
+    ran = gatepost("cert", "renew", "--config", file, *options)
+    assert ran.code == EXIT_OF_KIND["usage"]
+    assert words in ran.err
+    assert "CANARY" not in ran.err

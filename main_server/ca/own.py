@@ -1,0 +1,38 @@
+"""The main server's own certificate, renewed where its CA is.
+
+It calls nobody, so it can't ask over mutual TLS as the others do. What is asked and proved is the
+same.
+"""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from gatepost.client.files import Files
+from gatepost.client.renewing import sign
+from gatepost.client.replacing import is_due, replace
+from gatepost.identity import Certificate
+from main_server.ca.founding import read_pins
+from main_server.ca.opening import opened
+from main_server.ca.renewal import Renewal, renew
+
+
+def renew_own(config: Path, files: Files, *, only_if_due: bool) -> bool:
+    if only_if_due and not is_due(files):
+        return False
+    with opened(config) as ca:
+
+        def ask(csr: bytes) -> dict[str, str]:
+            leaf = files.leaf()
+            asked = Renewal(leaf.fingerprint(SHA256()).hex(), csr, sign(files, csr))
+            holder = Certificate(leaf.public_bytes(Encoding.DER)).identity
+            made = renew(ca.engine, ca.authorities.signing, asked, holder, datetime.now(UTC))
+            pins = read_pins(ca.settings.ca.folder)
+            return {"cert": made.chain_pem.decode(), "ca": pins.decode()}
+
+        def settle(_new: Files) -> None:
+            """Nobody has to know it: who calls a main server asks for its role alone."""
+
+        return replace(files, ask, settle, only_if_due=only_if_due)
