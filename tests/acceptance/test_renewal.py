@@ -1,13 +1,10 @@
 """Renewal by the holder: from two thirds of the life on, with a new key, and nothing fails."""
 
-import asyncio
 import base64
 import json
 import shutil
 import subprocess
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,7 +17,6 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from gatepost.cli.main import run
-from gatepost.client import AsyncClient, Client
 from gatepost.client.files import Files
 from gatepost.client.keys import make_key, make_request
 from gatepost.client.renewing import PATH
@@ -30,8 +26,9 @@ from gatepost.tls import TlsFiles, client_context
 from infra.dev.stack import Stack
 from main_server.ca.authority import Order, Usage, load_authority, utc_now
 from main_server.ca.service import issue
+from tests.acceptance.senders import Senders
 from tests.acceptance.site import Site, accepted, eventually, post
-from tests.factories import BODY, HOSTS, NUMBER, identity
+from tests.factories import HOSTS, identity
 
 INTERNAL = "/internal/certificates/renew"
 CLIENT, SERVER = Usage.CLIENT, Usage.SERVER
@@ -251,71 +248,6 @@ def test_a_main_server_renews_its_own_where_its_ca_is(
     pair = ["--cert", str(files.cert), "--key", str(files.key)]
     assert run(["cert", "renew", *where, *pair, "--now"]) == 6
     assert "on its machine" in capsys.readouterr().err
-
-
-class Senders:
-    """Three that send by one client of the library all the time, and ask it what it shows."""
-
-    def __init__(self, site: Site, files: Files, *, asynchronous: bool, renew: bool) -> None:
-        self.sent, self.failed, self.serial = 0, list[Exception](), ""
-        self._stop = threading.Event()
-        self._how: dict[str, Any] = {
-            "base_url": site.url("proxy"),
-            "ca": files.ca,
-            "cert": files.cert,
-            "key": files.key,
-            "retry_for": 0,
-            "renew": renew,
-        }
-        run = self._asynchronous if asynchronous else self._blocking
-        self._thread = threading.Thread(target=run)
-
-    def __enter__(self) -> "Senders":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join(60)
-
-    def shows(self, files: Files) -> None:
-        serial = f"{files.leaf().serial_number:032x}"
-        eventually(lambda: self.serial == serial or self.failed, "it is taken up")
-
-    def flow(self, more: int) -> None:
-        """Until so many more have been sent, or one has failed."""
-        wanted = self.sent + more
-        eventually(lambda: self.sent >= wanted or self.failed, "more is sent")
-
-    def _blocking(self) -> None:
-        def send() -> None:
-            while not self._stop.is_set():
-                try:
-                    gateway.send(NUMBER, BODY)
-                    self.serial = gateway.whoami().certificate.serial
-                    self.sent += 1
-                except Exception as error:
-                    self.failed.append(error)
-
-        with Client(**self._how) as gateway, ThreadPoolExecutor(3) as pool:
-            for _ in range(3):
-                pool.submit(send)
-
-    def _asynchronous(self) -> None:
-        async def send(gateway: AsyncClient) -> None:
-            while not self._stop.is_set():
-                try:
-                    await gateway.send(NUMBER, BODY)
-                    self.serial = (await gateway.whoami()).certificate.serial
-                    self.sent += 1
-                except Exception as error:
-                    self.failed.append(error)
-
-        async def run() -> None:
-            async with AsyncClient(**self._how) as gateway:
-                await asyncio.gather(*(send(gateway) for _ in range(3)))
-
-        asyncio.run(run())
 
 
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["blocking", "asynchronous"])
