@@ -3,7 +3,8 @@
 from bisect import bisect_left
 from collections.abc import Sequence
 
-WINDOW = 1.0
+WINDOW = 0.25
+"""Of a rate. In a longer one the burst that follows a gap would hide the gap."""
 STEP = 0.1
 NORMAL = 0.95
 
@@ -13,7 +14,7 @@ def recovered_after(
 ) -> float:
     """From a moment on: how long until as much happens as is sent, by 95 %; both are in order.
 
-    It is the first second of that rate that counts; where there is none, infinity. What is sent is
+    It is the first window of that rate that counts; where there is none, infinity. What is sent is
     the measure, not what happened before: senders that post at random times have lulls.
     """
     at = moment

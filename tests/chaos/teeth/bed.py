@@ -38,6 +38,7 @@ class Bed:
         self.evidence = folder / "evidence"
         self.evidence.mkdir()
         self.drain_seconds = DRAIN_SECONDS
+        self.sender = "sender"
         self._seed = seed
         self._journal = Journal(self.evidence)
         self._describe()
@@ -117,7 +118,7 @@ class Bed:
         self._journal.close()
 
     def _heard(self) -> int:
-        file = self.evidence / "history" / "sender.jsonl"
+        file = self.evidence / "history" / f"{self.sender}.jsonl"
         if not file.exists():
             return 0
         text = file.read_text()
@@ -125,7 +126,7 @@ class Bed:
 
     def _workload(self, rate: float, poison: float, mix: dict[str, float]) -> Child:
         arguments = ["--site", str(self.folder / "site.json"), "--client", "client_001"]
-        arguments += ["--name", "sender", "--history", str(self.evidence / "history")]
+        arguments += ["--name", self.sender, "--history", str(self.evidence / "history")]
         arguments += ["--seed", str(self._seed), "--seconds", str(MOST_SECONDS)]
         arguments += ["--rate", str(rate), "--poison", str(poison), "--mix", json.dumps(mix)]
         return Child(

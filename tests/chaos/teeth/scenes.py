@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from gatepost.queue.connection import REPLY_TIMEOUT
+from tests.acceptance.two_stores.revoking import revoke_now
 from tests.acceptance.two_stores.rig import script
 from tests.chaos.refusals import DELIVERS, LOCK_WAIT, ONE_OF_EIGHT, TOO_LONG
 from tests.chaos.teeth.bed import Bed
@@ -322,6 +323,17 @@ def power_cut(bed: Bed) -> None:
     rig.start("worker")
 
 
+def client_revoked(bed: Bed) -> None:
+    """With the main server out of the proxy's reach, so that its list of clients grows old."""
+    rig = bed.rig
+    rig.start("main_server", "proxy", "worker")
+    with bed.load(), bed.fault("partition", "proxy>main"), rig.refused("proxy-main"):
+        bed.wait_heard(50)
+        with bed.fault("revoke", bed.sender):
+            revoke_now(rig, "client_001")
+        bed.wait_heard(300)
+
+
 def _listen(wire: Wire) -> list[bytes]:
     """All passes; what has passed is remembered."""
     heard: list[bytes] = []
@@ -359,5 +371,6 @@ SCENES: dict[str, Scene] = {
         too_much_waits,
         redis_full_while_main_server_away,
         power_cut,
+        client_revoked,
     )
 }
