@@ -98,6 +98,14 @@ class KeysOnly(ServiceSettings):
     keys: Keys
 
 
+class StoresOnly(ServiceSettings):
+    """The part of the main server's settings that a look into ledger and queue needs."""
+
+    model_config = ConfigDict(extra="ignore")
+    database: Database = Database()
+    redis: Redis = Redis()
+
+
 class CaOnly(ServiceSettings):
     """The part of the main server's settings that the CA's commands need."""
 

@@ -57,10 +57,10 @@ class Commands(TyperGroup):
         self.add_command(command, entry.name)
 
 
-class CertCommands(TyperGroup):
-    """`gatepost cert`: what every holder has, and beside it what the CA's machine has."""
+class Joined(TyperGroup):
+    """A group that every machine has, and beside it what a machine of the gateway has."""
 
-    group = f"{GROUP}.cert"
+    group: str
 
     def list_commands(self, ctx: Any) -> list[str]:
         return sorted({*super().list_commands(ctx), *self._operators()})
@@ -76,3 +76,11 @@ class CertCommands(TyperGroup):
             except Exception:
                 continue  # a partner's machine has no libraries for them
         return found
+
+
+class CertCommands(Joined):
+    group = f"{GROUP}.cert"
+
+
+class MessageCommands(Joined):
+    group = f"{GROUP}.message"

@@ -1,4 +1,4 @@
-"""`gatepost message`: send, show, watch.
+"""`gatepost message`: send, show, watch; on a machine of the gateway, why.
 
 Declarations only, so that --help is quick: what a command needs (httpx, rich) is imported in it.
 """
@@ -10,11 +10,15 @@ from uuid import UUID
 
 import typer
 
+from gatepost.cli.commands import MessageCommands
 from gatepost.cli.failure import Failure
 from gatepost.cli.options import Options, with_options
 
 message = typer.Typer(
-    help="Send messages and follow them.", no_args_is_help=True, rich_markup_mode=None
+    cls=MessageCommands,
+    help="Send messages and follow them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 _SEND_HELP = """Send a message, or one for each line.
@@ -92,7 +96,7 @@ def send(  # noqa: PLR0913 (one for each option)
 @with_options
 def show(options: Options, message_id: MessageId) -> None:
     """Show where a message is."""
-    _check_id(message_id)
+    check_id(message_id)
     from gatepost.cli import following
 
     following.show(options, message_id)
@@ -111,13 +115,13 @@ def watch(
 
     One line for each change, until it is delivered or ends otherwise.
     """
-    _check_id(message_id)
+    check_id(message_id)
     from gatepost.cli import following
 
     following.watch(options, message_id, timeout)
 
 
-def _check_id(message_id: str) -> None:
+def check_id(message_id: str) -> None:
     """Said here without repeating it, as it may be a number that was put in the wrong place."""
     try:
         UUID(message_id)

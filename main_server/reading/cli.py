@@ -1,0 +1,29 @@
+"""`gatepost message why`, on a machine of the gateway. Declarations only: --help imports this."""
+
+import typer
+
+from gatepost.cli.commands import needs
+from gatepost.cli.message import MessageId, check_id
+from main_server.options import ConfigFile, Json
+
+needs("msgspec", "pymysql", "redis", "sqlalchemy")
+
+message = typer.Typer(rich_markup_mode=None)
+
+
+@message.callback()
+def root() -> None:
+    pass
+
+
+@message.command("why")
+def why(message_id: MessageId, config: ConfigFile = None, json: Json = False) -> None:
+    """Say where a message is and why it is late. Needs the main server's settings.
+
+    What happened to it and what comes next, from ledger and queue; never what it says. It works
+    with the main server down.
+    """
+    check_id(message_id)
+    from main_server.reading import commands
+
+    commands.why(config, message_id, json=json)

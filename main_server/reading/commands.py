@@ -1,0 +1,56 @@
+"""What `gatepost message why` does, and says."""
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import UUID
+
+from gatepost.cli.output import Output
+from gatepost.cli.words import COLOURS, ago
+from gatepost.queue import Queues, connect
+from gatepost.settings import load
+from main_server.commanding import in_words
+from main_server.database import Ledger, create_ledger_engine
+from main_server.reading.documents import story_document
+from main_server.reading.story import Story, story_of
+from main_server.reading.timeline import Kind, Step
+from main_server.settings import StoresOnly
+
+_LOOK = "The ledger has no message of this id. One that only the queue has joins it within seconds."
+_STYLES = {Kind.DONE: "", Kind.TROUBLE: "yellow", Kind.NEXT: "dim"}
+
+
+def why(config: Path | None, message_id: str, *, json: bool) -> None:
+    output = Output(json=json)
+    now = datetime.now(UTC)
+    with in_words(_LOOK):
+        story = asyncio.run(_ask(load(StoresOnly, config), UUID(message_id), now))
+    if json:
+        output.result(story_document(story))
+    else:
+        _say(output, story, now)
+
+
+async def _ask(settings: StoresOnly, message_id: UUID, now: datetime) -> Story:
+    engine = create_ledger_engine(settings.database)
+    try:
+        async with connect(settings.redis.address()) as redis:
+            queues = Queues(redis, settings.redis.queue_name)
+            return await story_of(Ledger(engine, 1), queues, message_id, None, now)
+    finally:
+        engine.dispose()
+
+
+def _say(output: Output, story: Story, now: datetime) -> None:
+    row = story.row
+    output.say((f"{row.status:<11}", COLOURS.get(row.status, "")), str(UUID(bytes=row.message_id)))
+    output.say(f"{'':<11}{story.told.why}")
+    for step in story.told.steps:
+        output.say(f"{'':<11}", (_line(step, now), _STYLES[step.kind]))
+
+
+def _line(step: Step, now: datetime) -> str:
+    at = f"{step.at:%Y-%m-%d %H:%M:%S} UTC" if step.at else ""
+    passed = f"  ({ago(step.at.replace(tzinfo=UTC), now)})" if step.at else ""
+    more = f": {step.more}" if step.more else ""
+    return f"{at:<24}{step.what}{more}{passed}"
