@@ -13,6 +13,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from infra.dev.engines import find_engines
 from infra.dev.paths import ENGINES, ROOT, VAR
 from infra.dev.steps import Failure, give_up, run
 from tests.chaos.checker.verdict import judge
@@ -44,6 +45,7 @@ def main() -> int:
     teeth = [one for one in read_teeth() if not arguments.names or one.name in arguments.names]
     if missing := set(arguments.names) - {one.name for one in teeth}:
         raise Failure(f"There is no tooth {', '.join(sorted(missing))}.")
+    find_engines().fetch()  # the copies share them
     bites = []
     for scene in sorted({tooth.scene for tooth in teeth}):
         if not arguments.no_clean:
