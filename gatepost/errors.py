@@ -73,6 +73,14 @@ class TokenRefused(GatepostError):
     """This token can't be used: it is unknown, was used, was withdrawn or is over. Ask for one."""
 
 
+class NotSignedIn(GatepostError):
+    """Sign in to see this."""
+
+
+class WrongCredentials(GatepostError):
+    """The name or the password is wrong."""
+
+
 class NotYet(GatepostError):
     """It is too early for this."""
 
@@ -115,6 +123,10 @@ class StillUnderWay(RetryableError):
 
 class RateLimited(RetryableError):
     """Too many requests for this client: wait as Retry-After says."""
+
+
+class TooManyTries(RetryableError):
+    """Too many tries in a row. Wait a moment before the next one."""
 
 
 class Backlogged(RetryableError):

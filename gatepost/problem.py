@@ -29,6 +29,8 @@ KINDS: dict[type[errors.GatepostError], Kind] = {
     errors.RevokedCertificate: Kind("revoked-certificate", 403, "Revoked certificate"),
     errors.WrongRole: Kind("wrong-role", 403, "Not allowed for this role"),
     errors.IdentityMismatch: Kind("identity-mismatch", 403, "The identities disagree"),
+    errors.NotSignedIn: Kind("not-signed-in", 401, "Not signed in"),
+    errors.WrongCredentials: Kind("wrong-credentials", 401, "Wrong name or password"),
     errors.NotFound: Kind("not-found", 404, "Not found"),
     errors.MethodNotAllowed: Kind("method-not-allowed", 405, "Method not allowed"),
     errors.TooLarge: Kind("too-large", 413, "Too large"),
@@ -42,6 +44,7 @@ KINDS: dict[type[errors.GatepostError], Kind] = {
     errors.NameTaken: Kind("name-taken", 409, "The name is taken"),
     errors.KeyReused: Kind("idempotency-key-reused", 422, "The Idempotency-Key was used before"),
     errors.StillUnderWay: Kind("still-under-way", 409, "The same post is still under way"),
+    errors.TooManyTries: Kind("too-many-tries", 429, "Too many tries"),
     errors.Backlogged: Kind("backlogged", 503, "Too much is waiting"),
     errors.RateLimited: Kind("rate-limited", 429, "Too many requests"),
     errors.Unavailable: Kind("unavailable", 503, "Not available"),
@@ -88,4 +91,6 @@ def _headers(error: Exception) -> tuple[tuple[bytes, bytes], ...]:
         return ((b"retry-after", str(error.retry_after).encode()),)
     if isinstance(error, errors.MethodNotAllowed):
         return ((b"allow", error.allow.encode()),)
+    if isinstance(error, errors.NotSignedIn | errors.WrongCredentials):
+        return ((b"www-authenticate", b"Bearer"),)
     return ()

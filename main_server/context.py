@@ -16,6 +16,7 @@ from main_server.ca.online import OnlineCa
 from main_server.ca.revoked.source import LedgerSource
 from main_server.database import Ledger
 from main_server.keys.service import Keyring
+from main_server.users.passwords import Passwords
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Context:
     ca: OnlineCa
     revoked: Revoked
     revocations: LedgerSource
+    passwords: Passwords
 
 
 def identify(context: Context) -> Callable[[Request], Identity]:

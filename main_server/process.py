@@ -34,7 +34,10 @@ from main_server.messages.endpoints import create_router as create_messages_rout
 from main_server.messages.housekeeping import housekeeping_loop, today
 from main_server.messages.partitions import ensure_partitions
 from main_server.reconcile.loop import Reconciler
+from main_server.sessions.endpoints import create_router as create_sessions_router
 from main_server.settings import MainServerSettings
+from main_server.users.endpoints import create_router as create_users_router
+from main_server.users.passwords import Passwords
 
 
 async def main(settings: MainServerSettings, child: Child) -> None:
@@ -64,7 +67,9 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         if keyring is None or child.stop.is_set():
             return
         ca = OnlineCa(child.log, settings.ca, ledger, clock, redis)
-        context = Context(ledger, keyring, clock, callers, ca, watched.revoked, watched.source)
+        context = Context(
+            ledger, keyring, clock, callers, ca, watched.revoked, watched.source, Passwords()
+        )
         queues = Queues(redis, settings.redis.queue_name)
         metrics = RequestMetrics("main_server")
         app = Requests(create_app(context), child.log, metrics)
@@ -90,6 +95,8 @@ def create_app(context: Context) -> HotPosts:
     api.include_router(create_holding_router(context))
     api.include_router(create_certificates_router(context))
     api.include_router(create_holders_router(context))
+    api.include_router(create_sessions_router(context))
+    api.include_router(create_users_router(context))
     return HotPosts(api, identify(context), create_posts(context))
 
 

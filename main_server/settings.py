@@ -11,6 +11,8 @@ from gatepost.safety import password_faults, private_file_faults
 from gatepost.settings import Block, Listen, Port, Redis, Server, ServiceSettings, Tls, refuse_both
 from main_server.keys.key_file import key_file_faults
 
+PortalUrl = Annotated[str, Field(pattern=r"^https://[^/\s]+$")]
+
 
 class Database(Block):
     """The ledger: a URL, or its parts. The data keys live in a schema of their own."""
@@ -115,6 +117,14 @@ class CaOnly(ServiceSettings):
     ca: Authority
 
 
+class UsersOnly(ServiceSettings):
+    """The part of the main server's settings that the commands on people need."""
+
+    model_config = ConfigDict(extra="ignore")
+    database: Database = Database()
+    portal_url: PortalUrl | None = None
+
+
 class MainServerSettings(ServiceSettings):
     server: Server = Server(port=8000)
     pki: Listen = Listen(port=8002)
@@ -124,3 +134,5 @@ class MainServerSettings(ServiceSettings):
     redis: Redis = Redis()
     keys: Keys
     ca: Authority
+    portal_url: PortalUrl | None = None
+    """Of the portal, as people reach it: links for them begin with it."""

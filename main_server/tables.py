@@ -214,6 +214,70 @@ audit_head = Table(
     **_OPTIONS,
 )
 
+users = Table(
+    "users",
+    metadata,
+    Column("user_id", BINARY(16), primary_key=True),
+    Column("domain", _name(128), nullable=False),
+    Column("name", _name(64), nullable=False),
+    Column("role", Enum("user", "admin", "super-admin"), nullable=False),
+    Column("password_hash", _name(255)),
+    Column("generation", Integer, nullable=False),
+    Column("created_at", _time(), nullable=False),
+    Column("disabled_at", _time()),
+    Column("last_login_at", _time()),
+    UniqueConstraint("domain", "name", name="uq_users_name"),
+    **_OPTIONS,
+)
+
+user_clients = Table(
+    "user_clients",
+    metadata,
+    Column("user_id", BINARY(16), nullable=False),
+    Column("client_id", _name(193), nullable=False),
+    PrimaryKeyConstraint("user_id", "client_id"),
+    **_OPTIONS,
+)
+
+password_links = Table(
+    "password_links",
+    metadata,
+    Column("token_hash", BINARY(32), primary_key=True),
+    Column("user_id", BINARY(16), nullable=False),
+    Column("created_at", _time(), nullable=False),
+    Column("expires_at", _time(), nullable=False),
+    Column("used_at", _time()),
+    Index("ix_password_links_user", "user_id"),
+    **_OPTIONS,
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("session_id", BINARY(16), primary_key=True),
+    Column("user_id", BINARY(16), nullable=False),
+    Column("generation", Integer, nullable=False),
+    Column("refresh_hash", BINARY(32), nullable=False),
+    Column("previous_hash", BINARY(32)),
+    Column("created_at", _time(), nullable=False),
+    Column("refreshed_at", _time(), nullable=False),
+    Column("expires_at", _time(), nullable=False),
+    Column("ended_at", _time()),
+    Column("previous_login_at", _time()),
+    Index("ix_sessions_user", "user_id"),
+    **_OPTIONS,
+)
+
+sign_in_tries = Table(
+    "sign_in_tries",
+    metadata,
+    Column("tried", BINARY(32), primary_key=True),
+    Column("failures", Integer, nullable=False),
+    Column("last_at", _time(), nullable=False),
+    Index("ix_sign_in_tries_last", "last_at"),
+    **_OPTIONS,
+)
+
 destroyed_keys = Table(
     "destroyed_keys",
     metadata,
@@ -258,7 +322,7 @@ service_keys = Table(
     "service_keys",
     metadata,
     Column("kid", BINARY(8), primary_key=True),
-    Column("purpose", Enum("sealing", "number_mac", "edge_mac"), nullable=False),
+    Column("purpose", Enum("sealing", "number_mac", "edge_mac", "access_token"), nullable=False),
     Column("master_kid", BINARY(8), nullable=False),
     Column("wrapped", VARBINARY(128), nullable=False),
     Column("public", VARBINARY(64)),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from infra.dev import apt
-from infra.dev.paths import BOOT, CACHE, LOCKS, ROOT, VENV
+from infra.dev.paths import BOOT, BUILD_CONSTRAINTS, CACHE, LOCKS, ROOT, VENV
 from infra.dev.private import private_folder
 from infra.dev.steps import Failure, run, step
 
@@ -117,6 +117,7 @@ def uv_environment() -> dict[str, str]:
         "UV_SYSTEM_CERTS": "1",
         "UV_PYTHON_DOWNLOADS": "never",
         "UV_CACHE_DIR": str(CACHE / "uv"),
+        "UV_BUILD_CONSTRAINT": str(BUILD_CONSTRAINTS),
         # As pip does: the best version of all indexes. The hashes keep strangers out.
         "UV_INDEX_STRATEGY": "unsafe-best-match",
     }
@@ -165,5 +166,10 @@ def _wheels(*folders: Path) -> list[Path]:
 
 
 def _pip_environment() -> dict[str, str]:
-    ours = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_CACHE_DIR": str(CACHE / "pip")}
+    ours = {
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_CACHE_DIR": str(CACHE / "pip"),
+        "PIP_CONSTRAINT": str(BUILD_CONSTRAINTS),  # of builds too, which newer ones call otherwise
+        "PIP_BUILD_CONSTRAINT": str(BUILD_CONSTRAINTS),
+    }
     return {**ours, **os.environ, "PIP_ROOT_USER_ACTION": "ignore", "PIP_USER": "0"}

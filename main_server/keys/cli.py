@@ -27,6 +27,7 @@ class Rotatable(StrEnum):
     MASTER = "master"
     SEALING = "sealing"
     NUMBER_MAC = "number-mac"
+    ACCESS_TOKEN = "access-token"
 
 
 Client = Annotated[
@@ -84,6 +85,7 @@ def rotate(
     master      wraps all other keys; what was interrupted goes on where it was
     sealing     what the edge seals to; replaced every day anyway
     number-mac  by which numbers are found; older messages are still found by the older keys
+    access-token  signs what says who has signed in to the portal; the old one counts for an hour
     """
     from main_server.keys import commands
 

@@ -18,6 +18,9 @@ SEALING_TURN = DAY
 SEALING_USE = 2 * DAY
 """So old, the edge refuses it."""
 
+TOKEN_KEY_AFTERLIFE = timedelta(hours=1)
+"""So long a key that was replaced still verifies what it signed: longer than any access token."""
+
 
 def use_until(made_at: datetime) -> datetime:
     return made_at + SEALING_USE

@@ -9,11 +9,16 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
 from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+    Ed25519PrivateKey,
+    Ed25519PublicKey,
+)
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from sqlalchemy import Engine
@@ -22,10 +27,11 @@ from gatepost.clock import to_ms
 from gatepost.envelope import Envelope
 from gatepost.errors import CannotOpen, KeysUnavailable
 from gatepost.sealing import CONTEXT_INFO, SUITE, SealingKey, additional_data, message_key, parse
+from gatepost.service.access_tokens import Signer
 from main_server.database import transact
 from main_server.keys import repository, service_keys
 from main_server.keys.data_keys import DataKeyring, DataKeys
-from main_server.keys.lifetimes import use_until
+from main_server.keys.lifetimes import TOKEN_KEY_AFTERLIFE, use_until
 from main_server.keys.master import MasterKeys
 from main_server.keys.repository import ServiceKey
 from main_server.keys.rows.form import open_row
@@ -68,6 +74,22 @@ class Keyring:
     def edge_mac_key(self) -> bytes:
         """By which the edge names Idempotency-Keys and payloads. It opens nothing."""
         return self._known.macs[service_keys.current_of(self._known.stored, "edge_mac").kid]
+
+    def token_signer(self) -> Signer:
+        """By which access tokens are signed."""
+        known = self._known
+        kid = service_keys.current_of(known.stored, "access_token").kid
+        return Signer(kid.hex(), known.signing[kid])
+
+    def token_keys(self, now: datetime) -> dict[str, Ed25519PublicKey]:
+        """By which access tokens are verified at this (naive, UTC) time, by their names."""
+        known = self._known
+        return {
+            key.kid.hex(): known.signing[key.kid].public_key()
+            for key in known.stored
+            if key.kid in known.signing
+            and (key.retired_at is None or now < key.retired_at + TOKEN_KEY_AFTERLIFE)
+        }
 
     def open_envelope(self, envelope: Envelope) -> bytes:
         """The sealed content.
@@ -154,6 +176,7 @@ class _Known:
 
     stored: list[ServiceKey]
     private: dict[bytes, X25519PrivateKey]
+    signing: dict[bytes, Ed25519PrivateKey]
     macs: dict[bytes, bytes]
     locked: frozenset[bytes]
     contexts: Callable[[bytes, bytes], bytes]
@@ -167,9 +190,12 @@ def _unwrap_all(masters: MasterKeys, stored: Sequence[ServiceKey]) -> _Known:
         except KeysUnavailable:
             if key.retired_at is None:
                 raise  # without a current key nothing can go on
-    sealing = {key.kid for key in stored if key.purpose == "sealing"} & set(secrets)
-    private = {kid: X25519PrivateKey.from_private_bytes(secrets[kid]) for kid in sealing}
-    macs = {kid: secret for kid, secret in secrets.items() if kid not in sealing}
+    kids = {purpose: _kids(stored, purpose) & set(secrets) for purpose in service_keys.PURPOSES}
+    private = {kid: X25519PrivateKey.from_private_bytes(secrets[kid]) for kid in kids["sealing"]}
+    signing = {
+        kid: Ed25519PrivateKey.from_private_bytes(secrets[kid]) for kid in kids["access_token"]
+    }
+    macs = {kid: secrets[kid] for kid in kids["number_mac"] | kids["edge_mac"]}
 
     @lru_cache(maxsize=_CONTEXTS)
     def contexts(kid: bytes, encapsulated: bytes) -> bytes:
@@ -179,7 +205,11 @@ def _unwrap_all(masters: MasterKeys, stored: Sequence[ServiceKey]) -> _Known:
             raise CannotOpen() from None
 
     locked = frozenset(key.kid for key in stored) - set(secrets)
-    return _Known(list(stored), private, macs, locked, contexts)
+    return _Known(list(stored), private, signing, macs, locked, contexts)
+
+
+def _kids(stored: Sequence[ServiceKey], purpose: str) -> set[bytes]:
+    return {key.kid for key in stored if key.purpose == purpose}
 
 
 def open_keyring(engine: Engine, masters: MasterKeys) -> Keyring:

@@ -1,4 +1,5 @@
-"""Service keys: those by which the edge seals, numbers are found, and the edge names repeats.
+"""Service keys: those by which the edge seals, numbers are found, the edge names repeats, and
+people's access tokens are signed.
 
 Of each purpose one is current. A sealing key is replaced every day, and the private half of the old
 one destroyed as soon as nothing can be left that only it opens; no copy of what was sent before can
@@ -9,6 +10,7 @@ import secrets
 from collections.abc import Iterable
 from datetime import datetime
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from sqlalchemy import Connection, Engine
 
@@ -19,7 +21,7 @@ from main_server.keys.lifetimes import dies_at, is_due
 from main_server.keys.master import KEY_BYTES, MasterKey, MasterKeys, service_purpose
 from main_server.keys.repository import ServiceKey
 
-PURPOSES = ("sealing", "number_mac", "edge_mac")
+PURPOSES = ("sealing", "number_mac", "edge_mac", "access_token")
 
 
 def begin(engine: Engine, masters: MasterKeys) -> None:
@@ -89,8 +91,12 @@ def dead_among(keys: Iterable[ServiceKey], now: datetime) -> list[ServiceKey]:
 
 def new_service_key(master: MasterKey, purpose: str, now: datetime) -> ServiceKey:
     kid, secret, public = secrets.token_bytes(8), secrets.token_bytes(KEY_BYTES), None
+    private: X25519PrivateKey | Ed25519PrivateKey | None = None
     if purpose == "sealing":
         private = X25519PrivateKey.generate()
+    elif purpose == "access_token":
+        private = Ed25519PrivateKey.generate()
+    if private is not None:
         secret, public = private.private_bytes_raw(), private.public_key().public_bytes_raw()
     wrapped = master.wrap(secret, service_purpose(purpose, kid))
     return ServiceKey(kid, purpose, master.kid, wrapped, public, now)

@@ -4,13 +4,11 @@ What a token says is not enough: roles change, people are disabled, sessions are
 """
 
 from dataclasses import dataclass
-from enum import StrEnum
 
+from gatepost.people import UserRole
+from main_server.users.names import actor_of
 
-class UserRole(StrEnum):
-    USER = "user"
-    ADMIN = "admin"
-    SUPER_ADMIN = "super-admin"
+__all__ = ["UserRole", "Viewer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +21,8 @@ class Viewer:
     role: UserRole
     domain: str
     client_ids: frozenset[str] = frozenset()
+
+    @property
+    def actor(self) -> str:
+        """Whom the audit log names."""
+        return actor_of(self.domain, self.name)

@@ -1,0 +1,70 @@
+"""What the portal and the main server say to each other of people and their sessions.
+
+Unknown fields are refused by who is called, and passed over by who asks: the main server may be the
+newer one.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class UserRole(StrEnum):
+    USER = "user"
+    ADMIN = "admin"
+    SUPER_ADMIN = "super-admin"
+
+
+class SignIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`address` is where the browser is: too many tries from there are slowed down."""
+
+    domain: str
+    name: str
+    password: str
+    address: str
+
+
+class Refresh(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    refresh_token: str
+
+
+class PasswordChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    current: str
+    new: str
+
+
+class Reset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A new password, by a link that is good for one time."""
+
+    token: str
+    new: str
+
+
+class Tokens(msgspec.Struct, frozen=True):
+    """`refresh_token` is None where the one that was shown stays good for a moment."""
+
+    access_token: str
+    refresh_token: str | None
+
+
+class Person(msgspec.Struct, frozen=True):
+    """Who has signed in, as the ledger knows them now; times are ISO 8601."""
+
+    name: str
+    domain: str
+    role: UserRole
+    client_ids: list[str]
+    signed_in_at: str
+    last_login_at: str | None
+    """The time before this one."""
+
+
+class TokenKey(msgspec.Struct, frozen=True):
+    """A public key by which access tokens are verified, in hex."""
+
+    kid: str
+    key: str
+
+
+class TokenKeys(msgspec.Struct, frozen=True):
+    keys: list[TokenKey]

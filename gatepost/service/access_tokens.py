@@ -1,0 +1,86 @@
+"""Access tokens: JWTs that say who has signed in. The main server mints them, anybody can verify.
+
+Of what a token names as its algorithm and its key nothing is believed: there is one algorithm, and
+a key counts if it is one of those that we hold. And what a token says is only who asks; what they
+may do is what the ledger says at that moment.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID, uuid4
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from gatepost.errors import NotSignedIn
+
+LIFETIME = timedelta(minutes=30)
+_ALGORITHM, _ISSUER, _AUDIENCE = "EdDSA", "gatepost", "gatepost-portal"
+_REQUIRED = ["sub", "sid", "iss", "aud", "iat", "exp", "jti"]
+_CLOCKS_DIFFER = timedelta(seconds=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What identifies a session; `role`, `domain` and `client_ids` of a token are for readers."""
+
+    user_id: UUID
+    session_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    kid: str
+    key: Ed25519PrivateKey
+
+
+def mint(
+    signer: Signer, claims: Claims, role: str, domain: str, client_ids: list[str], now: datetime
+) -> str:
+    payload = {
+        "sub": str(claims.user_id),
+        "sid": str(claims.session_id),
+        "role": role,
+        "domain": domain,
+        "client_ids": client_ids,
+        "iss": _ISSUER,
+        "aud": _AUDIENCE,
+        "iat": now,
+        "exp": now + LIFETIME,
+        "jti": str(uuid4()),
+    }
+    return jwt.encode(payload, signer.key, _ALGORITHM, headers={"kid": signer.kid})
+
+
+def key_of(token: str) -> str | None:
+    """The key that a token names; whether that is true is for `verify` to say."""
+    try:
+        kid = jwt.get_unverified_header(token).get("kid")
+    except (jwt.InvalidTokenError, UnicodeError):
+        return None
+    return kid if isinstance(kid, str) else None
+
+
+def verify(token: str, keys: Mapping[str, Ed25519PublicKey]) -> Claims:
+    """Raises NotSignedIn, whatever is wrong with it."""
+    key = keys.get(key_of(token) or "")
+    if key is None:
+        raise NotSignedIn()
+    try:
+        said = jwt.decode(
+            token,
+            key,
+            [_ALGORITHM],
+            {"require": _REQUIRED},
+            audience=_AUDIENCE,
+            issuer=_ISSUER,
+            leeway=_CLOCKS_DIFFER,
+        )
+        return Claims(UUID(str(said["sub"])), UUID(str(said["sid"])))
+    except (jwt.InvalidTokenError, ValueError):
+        raise NotSignedIn() from None
+
+
+def public_key(data: bytes) -> Ed25519PublicKey:
+    return Ed25519PublicKey.from_public_bytes(data)

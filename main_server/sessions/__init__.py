@@ -1,0 +1,1 @@
+"""Sessions: signing in, staying so, signing out; and for whom a request is answered."""

@@ -1,0 +1,114 @@
+"""What the portal asks about sessions: signing in, staying so, signing out."""
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter, Request, Response
+
+from gatepost.clock import from_ms, iso, to_ms
+from gatepost.contract import encode_json
+from gatepost.errors import WrongCredentials
+from gatepost.identity import Role
+from gatepost.people import (
+    Person,
+    Refresh,
+    SignIn,
+    TokenKey,
+    TokenKeys,
+    Tokens,
+)
+from gatepost.service.access_tokens import Claims, mint
+from gatepost.service.api import allow
+from gatepost.service.requests import context_of
+from main_server.admin.bodies import read
+from main_server.context import Context, identify
+from main_server.sessions import service
+from main_server.sessions.service import Opened
+from main_server.sessions.viewing import Seen, seen_by
+from main_server.users import service as people
+
+
+def create_router(context: Context) -> APIRouter:
+    router = APIRouter(prefix="/api/portal")
+    portal = allow(identify(context), Role.PORTAL)
+    seen = seen_by(context)
+
+    @router.get("/keys", dependencies=[portal])
+    async def token_keys() -> Response:
+        keys = context.keyring.token_keys(from_ms(context.clock.now_ms()))
+        found = [TokenKey(kid, key.public_bytes_raw().hex()) for kid, key in keys.items()]
+        return _answer(TokenKeys(found))
+
+    @router.post("/session", dependencies=[portal])
+    async def sign_in(request: Request) -> Response:
+        wanted = await read(request, SignIn)
+        context_of(request.scope).event = "session.tried"
+        opened = await _sign_in(context, wanted)
+        context_of(request.scope).event = "session.opened"
+        context_of(request.scope).fields["user"] = str(UUID(bytes=opened.user.user_id))
+        return _tokens(context, opened)
+
+    @router.post("/session/refresh", dependencies=[portal])
+    async def refresh(request: Request) -> Response:
+        wanted = await read(request, Refresh)
+        opened = await context.ledger.run(service.refresh, wanted.refresh_token, _now(context))
+        return _tokens(context, opened)
+
+    @router.get("/session")
+    async def show(asker: Seen = seen) -> Response:
+        return _answer(_person(asker))
+
+    @router.delete("/session", status_code=204)
+    async def sign_out(asker: Seen = seen) -> Response:
+        session_id = UUID(bytes=asker.session.session_id)
+        await context.ledger.run(service.end, session_id, _now(context))
+        return Response(status_code=204)
+
+    @router.delete("/sessions", status_code=204)
+    async def sign_out_everywhere(asker: Seen = seen) -> Response:
+        actor = asker.viewer.actor
+        await context.ledger.run(people.sign_out, asker.user, _now(context), actor)
+        return Response(status_code=204)
+
+    return router
+
+
+async def _sign_in(context: Context, wanted: SignIn) -> Opened:
+    """The same for a name that nobody has as for a wrong password, in words and in time."""
+    domain, name = wanted.domain.strip().lower(), wanted.name.strip().lower()
+    now = _now(context)
+    tried = await context.ledger.run(service.begin_try, domain, name, wanted.address, now)
+    kept = tried.user.password_hash if tried.user else None
+    if not await context.passwords.is_right(kept, wanted.password):
+        raise WrongCredentials()
+    return await context.ledger.run(service.open_session, tried, _now(context))
+
+
+def _tokens(context: Context, opened: Opened) -> Response:
+    user = opened.user
+    claims = Claims(UUID(bytes=user.user_id), opened.session_id)
+    signer, client_ids = context.keyring.token_signer(), sorted(opened.client_ids)
+    token = mint(signer, claims, user.role, user.domain, client_ids, _now(context))
+    return _answer(Tokens(token, opened.refresh_token))
+
+
+def _person(asker: Seen) -> Person:
+    viewer, session = asker.viewer, asker.session
+    last = session.previous_login_at
+    return Person(
+        viewer.name,
+        viewer.domain,
+        viewer.role,
+        sorted(viewer.client_ids),
+        iso(to_ms(session.created_at)),
+        iso(to_ms(last)) if last else None,
+    )
+
+
+def _answer(document: Any) -> Response:
+    return Response(encode_json(document), media_type="application/json")
+
+
+def _now(context: Context) -> datetime:
+    return from_ms(context.clock.now_ms()).replace(tzinfo=UTC)

@@ -1,0 +1,99 @@
+"""SQL for sessions, and for the tries to begin one."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, case, delete, func, insert, select, update
+from sqlalchemy.dialects.mysql import insert as upsert
+
+from main_server.sessions.backoff import FORGOTTEN
+from main_server.tables import sessions, sign_in_tries, users
+from main_server.users.repository import USER_COLUMNS, User, user_of
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Counts until it has ended or expired, while its generation is its person's."""
+
+    session_id: bytes
+    user_id: bytes
+    generation: int
+    refresh_hash: bytes
+    previous_hash: bytes | None
+    created_at: datetime
+    refreshed_at: datetime
+    expires_at: datetime
+    ended_at: datetime | None
+    previous_login_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    failures: int
+    last_at: datetime
+
+
+_COLUMNS = [sessions.c[name] for name in Session.__slots__]
+
+
+def add(connection: Connection, session: Session) -> None:
+    row = {name: getattr(session, name) for name in Session.__slots__}
+    connection.execute(insert(sessions).values(row))
+
+
+def find(
+    connection: Connection, session_id: bytes, *, lock: bool = False
+) -> tuple[Session, User] | None:
+    query = select(*_COLUMNS, *USER_COLUMNS).join(users, users.c.user_id == sessions.c.user_id)
+    query = query.where(sessions.c.session_id == session_id)
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    if row is None:
+        return None
+    return Session(*row[: len(_COLUMNS)]), user_of(row[len(_COLUMNS) :])
+
+
+def change(connection: Connection, session_id: bytes, **values: Any) -> None:
+    where = sessions.c.session_id == session_id
+    connection.execute(update(sessions).where(where).values(**values))
+
+
+def forget_expired(connection: Connection, user_id: bytes, now: datetime) -> None:
+    where = (sessions.c.user_id == user_id, sessions.c.expires_at < now)
+    connection.execute(delete(sessions).where(*where))
+
+
+def lock_tries(connection: Connection, keys: Iterable[bytes], now: datetime) -> dict[bytes, Tried]:
+    """A row for each, locked: tries at the same time are taken one by one."""
+    keys = sorted(keys)
+    rows = [{"tried": key, "failures": 0, "last_at": now} for key in keys]
+    statement = upsert(sign_in_tries)
+    connection.execute(statement.on_duplicate_key_update(tried=sign_in_tries.c.tried), rows)
+    c = sign_in_tries.c
+    query = select(c.tried, c.failures, c.last_at).where(c.tried.in_(keys)).with_for_update()
+    return {row.tried: Tried(row.failures, row.last_at) for row in connection.execute(query)}
+
+
+def count_tries(connection: Connection, keys: Iterable[bytes], now: datetime) -> None:
+    c = sign_in_tries.c
+    failures = case((c.last_at <= now - FORGOTTEN, 1), else_=c.failures + 1)
+    statement = update(sign_in_tries).where(c.tried.in_(list(keys)))
+    connection.execute(statement.values(failures=failures, last_at=now))
+
+
+def take_back_try(connection: Connection, account: bytes, address: bytes) -> None:
+    """It was a right one: the account is free again, of its address it wasn't a wrong one."""
+    c = sign_in_tries.c
+    connection.execute(delete(sign_in_tries).where(c.tried == account))
+    fewer = func.greatest(c.failures - 1, 0)
+    connection.execute(update(sign_in_tries).where(c.tried == address).values(failures=fewer))
+
+
+def forget_tries(connection: Connection, before: datetime) -> None:
+    """A few at a time: there are as many as names that somebody has made up."""
+    connection.execute(
+        delete(sign_in_tries)
+        .where(sign_in_tries.c.last_at < before)
+        .with_dialect_options(mysql_limit=100)
+    )

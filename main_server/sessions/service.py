@@ -1,0 +1,210 @@
+"""Signing in, staying signed in, signing out.
+
+A session lives by its refresh token, which is replaced each time it is shown. Who shows one that
+was replaced has stolen it, or was stolen from: the session ends. But for a moment both count, for
+a browser asks for several pages at once. All that a session may do is asked of the ledger, at each
+request (`main_server.sessions.viewing`).
+"""
+
+import hmac
+import secrets
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from hashlib import sha256
+from math import ceil
+from uuid import UUID, uuid4
+
+from sqlalchemy import Connection, Engine
+
+from gatepost.clock import from_ms, to_ms
+from gatepost.errors import NotSignedIn, TooManyTries, WrongCredentials
+from main_server.audit import repository as audit
+from main_server.audit.chain import Entry
+from main_server.database import transact
+from main_server.sessions import repository
+from main_server.sessions.backoff import FORGOTTEN, Kind, key_of, wait_before
+from main_server.sessions.repository import Session
+from main_server.users import repository as people
+from main_server.users.names import actor_of, is_name
+from main_server.users.repository import User
+
+LIFETIME = timedelta(hours=12)
+"""A day's work; then one signs in again."""
+IDLE = timedelta(hours=2)
+BOTH_COUNT = timedelta(seconds=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session of somebody; the refresh token is None where the one that was shown stays."""
+
+    session_id: UUID
+    user: User
+    client_ids: frozenset[str]
+    refresh_token: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One try to sign in, counted before it is known whether it is a good one."""
+
+    account: bytes
+    address: bytes
+    user: User | None
+
+
+def begin_try(engine: Engine, domain: str, name: str, address: str, now: datetime) -> Try:
+    """Raises TooManyTries. What is tried side by side is counted one by one."""
+    moment = from_ms(to_ms(now))
+    keys = {
+        Kind.ACCOUNT: key_of(Kind.ACCOUNT, domain, name),
+        Kind.ADDRESS: key_of(Kind.ADDRESS, address),
+    }
+
+    def work(connection: Connection) -> Try:
+        tried = repository.lock_tries(connection, keys.values(), moment)
+        waits = [
+            wait_before(kind, tried[key].failures, tried[key].last_at, moment)
+            for kind, key in keys.items()
+        ]
+        if longest := max(waits).total_seconds():
+            raise TooManyTries(retry_after=ceil(longest))
+        repository.count_tries(connection, keys.values(), moment)
+        user = _find(connection, domain, name)
+        return Try(keys[Kind.ACCOUNT], keys[Kind.ADDRESS], user)
+
+    return transact(engine, work)
+
+
+def forgive(engine: Engine, tried: Try) -> None:
+    """It was no guess."""
+    transact(engine, lambda c: repository.take_back_try(c, tried.account, tried.address))
+
+
+def open_session(engine: Engine, tried: Try, now: datetime) -> Opened:
+    """After the right password. Raises WrongCredentials if meanwhile they may not any more."""
+    session_id, secret, moment = uuid4(), secrets.token_urlsafe(32), from_ms(to_ms(now))
+
+    def work(connection: Connection) -> Opened:
+        user = people.get(connection, tried.user.user_id, lock=True) if tried.user else None
+        if tried.user is None or user is None or not _is_still(user, tried.user):
+            raise WrongCredentials()
+        client_ids = people.list_client_ids(connection, user.user_id)
+        opened = Opened(session_id, user, client_ids, f"{session_id.hex}.{secret}")
+        if repository.find(connection, session_id.bytes) is not None:
+            return opened  # an earlier try was committed after all
+        repository.take_back_try(connection, tried.account, tried.address)
+        repository.forget_tries(connection, moment - FORGOTTEN)
+        repository.forget_expired(connection, user.user_id, moment)
+        session = Session(
+            session_id.bytes,
+            user.user_id,
+            user.generation,
+            _digest(secret),
+            None,
+            moment,
+            moment,
+            moment + LIFETIME,
+            None,
+            user.last_login_at,
+        )
+        repository.add(connection, session)
+        people.change(connection, user.user_id, last_login_at=moment)
+        audit.append(connection, _entry("session.opened", user, session_id), now)
+        return opened
+
+    return transact(engine, work)
+
+
+def refresh(engine: Engine, token: str, now: datetime) -> Opened:
+    """Raises NotSignedIn; of a token that was replaced, after having ended its session."""
+    session_id, shown = _parse(token)
+    secret, moment = secrets.token_urlsafe(32), from_ms(to_ms(now))
+
+    def work(connection: Connection) -> Opened | None:
+        found = repository.find(connection, session_id.bytes, lock=True)
+        if found is None or not is_alive(*found, moment):
+            return None
+        session, user = found
+        client_ids = people.list_client_ids(connection, user.user_id)
+        renewed = Opened(session_id, user, client_ids, f"{session_id.hex}.{secret}")
+        if _is_same(session.refresh_hash, _digest(secret)):
+            return renewed  # an earlier try was committed after all
+        if _is_same(session.refresh_hash, shown):
+            _replace(connection, session, _digest(secret), moment)
+            return renewed
+        young = moment - session.refreshed_at < BOTH_COUNT
+        if young and session.previous_hash and _is_same(session.previous_hash, shown):
+            return replace(renewed, refresh_token=None)
+        repository.change(connection, session.session_id, ended_at=moment)
+        audit.append(connection, _entry("session.token_reused", user, session_id), now)
+        return None
+
+    opened = transact(engine, work)
+    if opened is None:
+        raise NotSignedIn("This session is over. Sign in again.")
+    return opened
+
+
+def end(engine: Engine, session_id: UUID, now: datetime) -> None:
+    def work(connection: Connection) -> None:
+        found = repository.find(connection, session_id.bytes, lock=True)
+        if found is None or found[0].ended_at is not None:
+            return
+        repository.change(connection, session_id.bytes, ended_at=from_ms(to_ms(now)))
+        audit.append(connection, _entry("session.ended", found[1], session_id), now)
+
+    transact(engine, work)
+
+
+def is_alive(session: Session, user: User, moment: datetime) -> bool:
+    """Whether what comes by this session is its person's, at this (naive, UTC) time."""
+    return (
+        session.ended_at is None
+        and user.disabled_at is None
+        and session.generation == user.generation
+        and moment < session.expires_at
+        and moment - session.refreshed_at < IDLE
+    )
+
+
+def _find(connection: Connection, domain: str, name: str) -> User | None:
+    """What can't be a name is not put into a query: the ledger's names are ASCII."""
+    return people.find(connection, domain, name) if is_name(name) and domain.isascii() else None
+
+
+def _is_still(user: User, before: User) -> bool:
+    """Whether it is the one whose password was looked at."""
+    same = (user.password_hash, user.generation) == (before.password_hash, before.generation)
+    return same and user.disabled_at is None
+
+
+def _replace(connection: Connection, session: Session, new: bytes, moment: datetime) -> None:
+    repository.change(
+        connection,
+        session.session_id,
+        refresh_hash=new,
+        previous_hash=session.refresh_hash,
+        refreshed_at=moment,
+    )
+
+
+def _entry(action: str, user: User, session_id: UUID) -> Entry:
+    subject = actor_of(user.domain, user.name)
+    return Entry(subject, action, subject, user.domain, {"session": str(session_id)})
+
+
+def _parse(token: str) -> tuple[UUID, bytes]:
+    session, _, secret = token.partition(".")
+    try:
+        return UUID(hex=session), _digest(secret)
+    except ValueError:
+        raise NotSignedIn() from None
+
+
+def _digest(secret: str) -> bytes:
+    return sha256(secret.encode(errors="replace")).digest()
+
+
+def _is_same(kept: bytes, shown: bytes) -> bool:
+    return hmac.compare_digest(kept, shown)

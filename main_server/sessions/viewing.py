@@ -1,0 +1,98 @@
+"""For whom a request of the portal is answered: its token says who asks, the ledger what they may.
+
+The ledger is asked for each request, so that who is disabled, signed out or made less than they
+were is so at once.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from fastapi import Depends, Request
+from sqlalchemy import Connection
+
+from gatepost.clock import from_ms
+from gatepost.errors import NotSignedIn, WrongRole
+from gatepost.identity import Identity, Role
+from gatepost.people import UserRole
+from gatepost.service.access_tokens import Claims, verify
+from gatepost.service.api import allow
+from gatepost.service.requests import context_of
+from main_server.context import Context, identify
+from main_server.database import transact
+from main_server.sessions import repository
+from main_server.sessions.repository import Session
+from main_server.sessions.service import is_alive
+from main_server.users import repository as people
+from main_server.users.repository import User
+from main_server.users.viewer import Viewer
+
+_BEARER = "bearer "
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Somebody, and the session by which they ask."""
+
+    viewer: Viewer
+    user: User
+    session: Session
+
+
+def viewer_of(context: Context, *roles: UserRole) -> Any:
+    """A dependency: who asks by way of the portal, if their role is one of these (or none is
+    named). It demands the portal's certificate, so a route needs nothing beside it."""
+
+    by_session = seen_by(context, *roles)
+
+    async def viewer(seen: Seen = by_session) -> Viewer:
+        return seen.viewer
+
+    return _for_the_portal(viewer)
+
+
+def seen_by(context: Context, *roles: UserRole) -> Any:
+    """As `viewer_of`, with the session."""
+    portal = allow(identify(context), Role.PORTAL)
+
+    async def seen(request: Request, _caller: Identity = portal) -> Seen:
+        claims = verify(_token(request), context.keyring.token_keys(_now(context)))
+        find = partial(_find, claims=claims, moment=_now(context))
+        found = await context.ledger.run(transact, find)
+        context_of(request.scope).fields["user"] = found.viewer.user_id
+        if roles and found.viewer.role not in roles:
+            raise WrongRole("Your role may not do this.")
+        return found
+
+    return _for_the_portal(seen)
+
+
+def _for_the_portal(dependency: Callable[..., Awaitable[Any]]) -> Any:
+    dependency.roles = (Role.PORTAL,)  # type: ignore[attr-defined]
+    return Depends(dependency)
+
+
+def _find(connection: Connection, claims: Claims, moment: datetime) -> Seen:
+    found = repository.find(connection, claims.session_id.bytes)
+    if found is None or not is_alive(*found, moment):
+        raise NotSignedIn("This session is over. Sign in again.")
+    session, user = found
+    if user.user_id != claims.user_id.bytes:
+        raise NotSignedIn()
+    client_ids = people.list_client_ids(connection, user.user_id)
+    user_id = str(UUID(bytes=user.user_id))
+    return Seen(Viewer(user_id, user.name, user.role, user.domain, client_ids), user, session)
+
+
+def _token(request: Request) -> str:
+    given = request.headers.get("authorization", "")
+    if given[: len(_BEARER)].lower() != _BEARER:
+        raise NotSignedIn()
+    return given[len(_BEARER) :]
+
+
+def _now(context: Context) -> datetime:
+    return from_ms(context.clock.now_ms())

@@ -1,0 +1,149 @@
+"""What `gatepost user …` does, and says."""
+
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Engine
+
+from gatepost.cli.output import Output
+from gatepost.cli.words import moment
+from gatepost.people import UserRole
+from gatepost.settings import load
+from main_server.ca.opening import actor
+from main_server.commanding import in_words
+from main_server.database import create_ledger_engine, transact
+from main_server.settings import UsersOnly
+from main_server.users import links, repository, service
+from main_server.users.names import parse_name
+from main_server.users.repository import User
+from main_server.users.service import NewUser
+
+BREAK_GLASS = timedelta(minutes=15)
+PATH = "/password/"
+"""Of the portal's page to which a link leads; the secret follows."""
+
+
+def create(
+    config: Path | None, text: str, role: UserRole, clients: list[str], *, json: bool
+) -> None:
+    with _opened(config) as (engine, portal_url):
+        domain, name = parse_name(text)
+        client_ids = frozenset(one if ":" in one else f"{domain}:{one}" for one in clients)
+        made = service.create(engine, NewUser(domain, name, role, client_ids), _now(), actor())
+        link = links.make_link(engine, made, _now(), actor())
+    _tell_link(made, portal_url, link, links.LIFETIME, json=json)
+
+
+def list_all(config: Path | None, domain: str | None, *, json: bool) -> None:
+    output = Output(json=json)
+    with _opened(config) as (engine, _):
+        for one in transact(engine, partial(repository.list_users, domain=domain)):
+            said = _describe(one)
+            if json:
+                output.result(said)
+            else:
+                state = "disabled" if one.disabled_at else "active"
+                last = moment(_aware(one.last_login_at)) if one.last_login_at else "never"
+                output.say(f"{said['name']}  {one.role}  {state}  last signed in: {last}")
+
+
+def disable(config: Path | None, text: str, *, json: bool) -> None:
+    _change(config, text, service.disable, "is disabled, and signed out everywhere", json=json)
+
+
+def enable(config: Path | None, text: str, *, json: bool) -> None:
+    _change(config, text, service.enable, "may sign in again", json=json)
+
+
+def sign_out(config: Path | None, text: str, *, json: bool) -> None:
+    _change(config, text, service.sign_out, "is signed out everywhere", json=json)
+
+
+def reset(config: Path | None, text: str, *, json: bool) -> None:
+    with _opened(config) as (engine, portal_url):
+        found = service.find(engine, *parse_name(text))
+        link = links.make_link(engine, found, _now(), actor())
+    _tell_link(found, portal_url, link, links.LIFETIME, json=json)
+
+
+def break_glass(config: Path | None, *, json: bool) -> None:
+    with _opened(config) as (engine, portal_url):
+        made = service.break_glass(engine, _now(), actor())
+        link = links.make_link(engine, made, _now(), actor(), BREAK_GLASS)
+    _tell_link(made, portal_url, link, BREAK_GLASS, json=json)
+
+
+def _change(
+    config: Path | None,
+    text: str,
+    change: Callable[[Engine, User, datetime, str], None],
+    words: str,
+    *,
+    json: bool,
+) -> None:
+    output = Output(json=json)
+    with _opened(config) as (engine, _):
+        found = service.find(engine, *parse_name(text))
+        change(engine, found, _now(), actor())
+        found = service.find(engine, found.domain, found.name)
+    if json:
+        output.result(_describe(found))
+    else:
+        output.say(f"{_full_name(found)} {words}.")
+
+
+def _tell_link(
+    user: User, portal_url: str | None, token: str, lifetime: timedelta, *, json: bool
+) -> None:
+    output, link = Output(json=json), f"{portal_url or ''}{PATH}{token}"
+    if json:
+        output.result({**_describe(user), "link": link, "expires_at": _now() + lifetime})
+        return
+    minutes = int(lifetime.total_seconds() // 60)
+    good = f"{minutes // 60} hours" if minutes >= 60 else f"{minutes} minutes"
+    output.say((_full_name(user), "bold"), f" sets a password here, once, within {good}:")
+    output.say(link)
+    if portal_url is None:
+        output.say("(on the portal; portal_url in the main server's settings makes it whole)")
+
+
+def _describe(user: User) -> dict[str, Any]:
+    return {
+        "user_id": str(UUID(bytes=user.user_id)),
+        "name": _full_name(user),
+        "role": user.role,
+        "created_at": _aware(user.created_at),
+        "disabled_at": _aware(user.disabled_at) if user.disabled_at else None,
+        "last_login_at": _aware(user.last_login_at) if user.last_login_at else None,
+    }
+
+
+def _full_name(user: User) -> str:
+    return f"{user.name}@{user.domain}"
+
+
+@contextmanager
+def _opened(config: Path | None) -> Iterator[tuple[Engine, str | None]]:
+    # A core dump would hold links.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    with in_words("`gatepost user list` shows who there is."):
+        settings = load(UsersOnly, config)
+        engine = create_ledger_engine(settings.database)
+        try:
+            yield engine, settings.portal_url
+        finally:
+            engine.dispose()
+
+
+def _aware(time: datetime) -> datetime:
+    return time.replace(tzinfo=UTC)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,27 @@
+"""What people are called: a name is theirs within a domain, as `alice@example.com`."""
+
+import re
+
+from gatepost.errors import Invalid
+from gatepost.identity import INFRASTRUCTURE_DOMAIN
+
+_NAME = re.compile(r"\A[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?\Z")
+
+
+def parse_name(text: str) -> tuple[str, str]:
+    """Domain and name; without a domain it is one of those who look after the gateway."""
+    name, at, domain = text.strip().lower().rpartition("@")
+    if not at:
+        name, domain = domain, INFRASTRUCTURE_DOMAIN
+    if not is_name(name):
+        raise Invalid("A name is 1 to 64 letters, digits, '.', '_' and '-', as alice@example.com.")
+    return domain, name
+
+
+def is_name(text: str) -> bool:
+    return _NAME.match(text) is not None
+
+
+def actor_of(domain: str, name: str) -> str:
+    """Beside the URIs of certificates, which know no such role."""
+    return f"gatepost://{domain}/user/{name}"

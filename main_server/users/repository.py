@@ -1,0 +1,109 @@
+"""SQL for people. A row is never deleted: a name is never used again by another."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from gatepost.people import UserRole
+from main_server.tables import password_links, user_clients, users
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """`generation` counts how often all sessions were ended."""
+
+    user_id: bytes
+    domain: str
+    name: str
+    role: UserRole
+    password_hash: str | None
+    generation: int
+    created_at: datetime
+    disabled_at: datetime | None
+    last_login_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """By which a person sets a password, once."""
+
+    token_hash: bytes
+    user_id: bytes
+    created_at: datetime
+    expires_at: datetime
+    used_at: datetime | None = None
+
+
+USER_COLUMNS = [users.c[name] for name in User.__slots__]
+_link_columns = [password_links.c[name] for name in Link.__slots__]
+
+
+def user_of(row: Iterable[Any]) -> User:
+    """From a row of USER_COLUMNS."""
+    user_id, domain, name, role, *rest = row
+    return User(user_id, domain, name, UserRole(role), *rest)
+
+
+def find(connection: Connection, domain: str, name: str, *, lock: bool = False) -> User | None:
+    query = select(*USER_COLUMNS).where(users.c.domain == domain, users.c.name == name)
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    return user_of(row) if row else None
+
+
+def get(connection: Connection, user_id: bytes, *, lock: bool = False) -> User | None:
+    query = select(*USER_COLUMNS).where(users.c.user_id == user_id)
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    return user_of(row) if row else None
+
+
+def list_users(connection: Connection, domain: str | None) -> list[User]:
+    query = select(*USER_COLUMNS).order_by(users.c.domain, users.c.name)
+    if domain is not None:
+        query = query.where(users.c.domain == domain)
+    return [user_of(row) for row in connection.execute(query)]
+
+
+def list_client_ids(connection: Connection, user_id: bytes) -> frozenset[str]:
+    query = select(user_clients.c.client_id).where(user_clients.c.user_id == user_id)
+    return frozenset(connection.execute(query).scalars())
+
+
+def add(connection: Connection, user: User, client_ids: Iterable[str]) -> None:
+    connection.execute(insert(users).values({n: getattr(user, n) for n in User.__slots__}))
+    put_clients(connection, user.user_id, client_ids)
+
+
+def put_clients(connection: Connection, user_id: bytes, client_ids: Iterable[str]) -> None:
+    connection.execute(delete(user_clients).where(user_clients.c.user_id == user_id))
+    rows = [{"user_id": user_id, "client_id": one} for one in sorted(client_ids)]
+    if rows:
+        connection.execute(insert(user_clients), rows)
+
+
+def change(connection: Connection, user_id: bytes, **values: Any) -> None:
+    connection.execute(update(users).where(users.c.user_id == user_id).values(**values))
+
+
+def end_sessions(connection: Connection, user_id: bytes) -> None:
+    """All that this person has: a session counts while its generation is the person's."""
+    change(connection, user_id, generation=users.c.generation + 1)
+
+
+def add_link(connection: Connection, link: Link) -> None:
+    """The only one that counts: those from before are gone."""
+    connection.execute(delete(password_links).where(password_links.c.user_id == link.user_id))
+    connection.execute(insert(password_links).values({n: getattr(link, n) for n in Link.__slots__}))
+
+
+def find_link(connection: Connection, token_hash: bytes, *, lock: bool = False) -> Link | None:
+    query = select(*_link_columns).where(password_links.c.token_hash == token_hash)
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    return Link(*row) if row else None
+
+
+def use_link(connection: Connection, token_hash: bytes, now: datetime) -> None:
+    where = password_links.c.token_hash == token_hash
+    connection.execute(update(password_links).where(where).values(used_at=now))

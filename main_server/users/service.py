@@ -1,0 +1,139 @@
+"""Creating, changing and disabling people; each is in the audit log.
+
+Who is disabled, and whose password or role changes, is signed out everywhere at once.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlalchemy import Connection, Engine
+
+from gatepost.clock import Clock, from_ms, to_ms
+from gatepost.errors import Invalid, NameTaken, NotFound
+from gatepost.identity import INFRASTRUCTURE_DOMAIN
+from gatepost.ids import MessageIds
+from gatepost.people import UserRole
+from main_server.audit import repository as audit
+from main_server.audit.chain import Entry
+from main_server.ca import repository as domains
+from main_server.clients import repository as clients
+from main_server.database import transact
+from main_server.users import repository
+from main_server.users.names import actor_of
+from main_server.users.repository import User
+
+_ids = MessageIds(Clock())
+
+
+@dataclass(frozen=True, slots=True)
+class NewUser:
+    domain: str
+    name: str
+    role: UserRole = UserRole.USER
+    client_ids: frozenset[str] = field(default_factory=frozenset)
+
+
+def create(engine: Engine, wanted: NewUser, now: datetime, actor: str) -> User:
+    """Somebody who has no password yet. Raises NameTaken: a name is never used again."""
+    moment = from_ms(to_ms(now))
+    user_id = _ids.new().bytes
+    user = User(user_id, wanted.domain, wanted.name, wanted.role, None, 0, moment, None, None)
+
+    def work(connection: Connection) -> User:
+        _check(connection, wanted)
+        found = repository.find(connection, wanted.domain, wanted.name)
+        if found is not None and found.user_id == user_id:
+            return user  # an earlier try was committed after all
+        if found is not None:
+            raise NameTaken("There is somebody of this name, or there was.")
+        repository.add(connection, user, wanted.client_ids)
+        details = {"role": user.role, "client_ids": sorted(wanted.client_ids)}
+        audit.append(connection, _entry(actor, "user.created", user, **details), now)
+        return user
+
+    return transact(engine, work)
+
+
+def break_glass(engine: Engine, now: datetime, actor: str) -> User:
+    """A super-administrator for when nobody else can get in; said loudly in the audit log."""
+    name = f"break-glass-{now:%Y%m%d-%H%M%S}"
+    user = create(engine, NewUser(INFRASTRUCTURE_DOMAIN, name, UserRole.SUPER_ADMIN), now, actor)
+    entry = _entry(actor, "user.break_glass", user)
+    transact(engine, lambda connection: audit.append(connection, entry, now))
+    return user
+
+
+def disable(engine: Engine, user: User, now: datetime, actor: str) -> None:
+    def work(connection: Connection, user: User) -> None:
+        moment = user.disabled_at or from_ms(to_ms(now))
+        repository.change(connection, user.user_id, disabled_at=moment)
+        repository.end_sessions(connection, user.user_id)
+
+    _change(engine, user, "user.disabled", work, now, actor)
+
+
+def enable(engine: Engine, user: User, now: datetime, actor: str) -> None:
+    def work(connection: Connection, user: User) -> None:
+        repository.change(connection, user.user_id, disabled_at=None)
+
+    _change(engine, user, "user.enabled", work, now, actor)
+
+
+def set_password(engine: Engine, user: User, password_hash: str, now: datetime, actor: str) -> None:
+    def work(connection: Connection, user: User) -> None:
+        repository.change(connection, user.user_id, password_hash=password_hash)
+        repository.end_sessions(connection, user.user_id)
+
+    _change(engine, user, "user.password_set", work, now, actor)
+
+
+def sign_out(engine: Engine, user: User, now: datetime, actor: str) -> None:
+    """Ends all sessions."""
+
+    def work(connection: Connection, user: User) -> None:
+        repository.end_sessions(connection, user.user_id)
+
+    _change(engine, user, "user.signed_out", work, now, actor)
+
+
+def find(engine: Engine, domain: str, name: str) -> User:
+    found = transact(engine, lambda connection: repository.find(connection, domain, name))
+    if found is None:
+        raise NotFound("There is nobody of this name.")
+    return found
+
+
+def _check(connection: Connection, wanted: NewUser) -> None:
+    ours = wanted.domain == INFRASTRUCTURE_DOMAIN
+    if not ours and not domains.has_domain(connection, wanted.domain):
+        raise NotFound(f"There is no domain {wanted.domain}.")
+    if (wanted.role is UserRole.SUPER_ADMIN) != ours:
+        words = "Super-administrators, and they alone, are of the domain"
+        raise Invalid(f"{words} {INFRASTRUCTURE_DOMAIN}.")
+    for client_id in sorted(wanted.client_ids):
+        client = clients.find(connection, client_id)
+        if client is None or client.domain != wanted.domain:
+            raise NotFound("There is no such client in this person's domain.")
+
+
+def _change(
+    engine: Engine,
+    user: User,
+    action: str,
+    change: Callable[[Connection, User], None],
+    now: datetime,
+    actor: str,
+) -> None:
+    def work(connection: Connection) -> None:
+        found = repository.get(connection, user.user_id, lock=True)
+        if found is None:
+            raise NotFound("There is nobody of this name.")
+        change(connection, found)
+        audit.append(connection, _entry(actor, action, found), now)
+
+    transact(engine, work)
+
+
+def _entry(actor: str, action: str, user: User, **details: object) -> Entry:
+    return Entry(actor, action, actor_of(user.domain, user.name), user.domain, details)

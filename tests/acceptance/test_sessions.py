@@ -1,0 +1,182 @@
+"""Signing in as the portal does it, on a running stack: by its certificate, for people."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from gatepost.identity import Identity, Role
+from infra.dev.stack import Stack
+from main_server.users import links, service
+from tests.acceptance.site import Site, eventually
+from tests.integration.main_server.people import DOMAIN, PASSWORD, People
+
+NEW = "another walk in the rain"
+
+
+@pytest.fixture(scope="session")
+def site(stack: Stack) -> Site:
+    site = Site(stack)
+    site.wait_ready()
+    return site
+
+
+@pytest.fixture(scope="session")
+def portal(site: Site) -> Iterator[httpx.Client]:
+    pair = site.issue(Identity("gatepost", Role.PORTAL, f"portal-{uuid4().hex[:8]}"))
+    with site.calling(pair.files, "main_server") as client:
+        eventually(lambda: client.get("/api/portal/keys").status_code == 200, "it is known")
+        yield client
+
+
+@pytest.fixture
+def people(site: Site) -> People:
+    return People(site.engine)
+
+
+def sign_in(portal: httpx.Client, people: People, **given: str) -> httpx.Response:
+    said = {"domain": DOMAIN, "name": people.name, "password": PASSWORD, "address": people.address}
+    return portal.post("/api/portal/session", json=said | given)
+
+
+def bearer(answer: httpx.Response) -> dict[str, str]:
+    assert answer.status_code == 200, answer.text
+    return {"authorization": f"Bearer {answer.json()['access_token']}"}
+
+
+def refresh(portal: httpx.Client, answer: httpx.Response) -> httpx.Response:
+    token = answer.json()["refresh_token"]
+    return portal.post("/api/portal/session/refresh", json={"refresh_token": token})
+
+
+def problem(answer: httpx.Response) -> str:
+    said: dict[str, Any] = answer.json()
+    return f"{answer.status_code} {said['type'].rpartition(':')[2]}"
+
+
+def test_who_signs_in_is_known_by_the_token_until_they_sign_out(
+    portal: httpx.Client, people: People
+) -> None:
+    people.with_password(client_ids=frozenset({"example.com:client_001"}))
+    answer = sign_in(portal, people, name=f" {people.name.upper()} ")
+    mine = bearer(answer)
+    said = portal.get("/api/portal/session", headers=mine).json()
+    assert (said["name"], said["domain"], said["role"]) == (people.name, DOMAIN, "user")
+    assert said["client_ids"] == ["example.com:client_001"]
+    assert said["last_login_at"] is None
+    again = bearer(sign_in(portal, people))
+    assert portal.get("/api/portal/session", headers=again).json()["last_login_at"]
+    assert portal.delete("/api/portal/session", headers=mine).status_code == 204
+    gone = portal.get("/api/portal/session", headers=mine)
+    assert problem(gone) == "401 not-signed-in"
+    assert gone.headers["www-authenticate"] == "Bearer"
+    assert problem(refresh(portal, answer)) == "401 not-signed-in"
+    assert portal.get("/api/portal/session", headers=again).status_code == 200
+
+
+def test_to_sign_out_everywhere_ends_every_session_at_once(
+    portal: httpx.Client, people: People
+) -> None:
+    people.with_password()
+    answers = [sign_in(portal, people) for _ in range(3)]
+    done = portal.delete("/api/portal/sessions", headers=bearer(answers[0]))
+    assert done.status_code == 204
+    for answer in answers:
+        assert problem(portal.get("/api/portal/session", headers=bearer(answer)))[:3] == "401"
+        assert problem(refresh(portal, answer)) == "401 not-signed-in"
+
+
+def test_a_name_that_nobody_has_looks_like_a_wrong_password(
+    portal: httpx.Client, people: People
+) -> None:
+    people.with_password()
+    other = People(people.engine)
+    other.with_password()
+    service.disable(other.engine, other.row(), other.now, "tester")
+    wrong = [
+        sign_in(portal, people, password="wrong"),
+        sign_in(portal, people, name="nobody-at-all"),
+        sign_in(portal, people, domain="nowhere.example"),
+        sign_in(portal, people, name="é' OR 1=1", domain="ö"),
+        sign_in(portal, people, name=""),
+        sign_in(portal, other),  # who is disabled, with the right password
+    ]
+    said = [answer.json() | {"request_id": ""} for answer in wrong]
+    assert [problem(answer) for answer in wrong] == ["401 wrong-credentials"] * len(wrong)
+    assert all(one == said[0] for one in said)
+
+
+def test_and_takes_as_long(portal: httpx.Client, people: People) -> None:
+    people.with_password()
+
+    def took(name: str) -> float:
+        began = time.perf_counter()
+        answer = sign_in(portal, people, name=name, password="wrong", address=uuid4().hex)
+        assert problem(answer) == "401 wrong-credentials"
+        return time.perf_counter() - began
+
+    known = min(took(people.name) for _ in range(4))
+    unknown = min(took(f"nobody-{uuid4().hex[:8]}") for _ in range(4))
+    assert 0.5 < unknown / known < 2
+
+
+def test_who_guesses_is_asked_to_wait(portal: httpx.Client, people: People) -> None:
+    people.with_password()
+    answers = [sign_in(portal, people, password="wrong") for _ in range(6)]
+    assert problem(answers[-1]) == "429 too-many-tries"
+    assert int(answers[-1].headers["retry-after"]) >= 1
+    eventually(lambda: sign_in(portal, people).status_code == 200, "the right one is taken", 10)
+
+
+def test_a_new_password_ends_all_sessions(portal: httpx.Client, people: People) -> None:
+    people.with_password()
+    mine = bearer(sign_in(portal, people))
+
+    def change(current: str, new: str) -> httpx.Response:
+        wanted = {"current": current, "new": new}
+        return portal.post("/api/portal/password", json=wanted, headers=mine)
+
+    assert problem(change("wrong", NEW)) == "422 invalid"
+    assert problem(change(PASSWORD, "short")) == "422 invalid"
+    assert change(PASSWORD, NEW).status_code == 204
+    assert portal.get("/api/portal/session", headers=mine).status_code == 401
+    assert sign_in(portal, people).status_code == 401
+    assert sign_in(portal, people, password=NEW).status_code == 200
+
+
+def test_a_link_sets_a_password_once(portal: httpx.Client, people: People) -> None:
+    user = people.with_password()
+    mine = bearer(sign_in(portal, people))
+    link = links.make_link(people.engine, user, people.now, "tester")
+
+    def reset(token: str, new: str = NEW) -> httpx.Response:
+        return portal.post("/api/portal/password/reset", json={"token": token, "new": new})
+
+    assert problem(reset("guessed")) == "403 token-refused"
+    assert problem(reset(link, people.name * 2)) == "422 invalid"
+    assert reset(link).status_code == 204
+    assert problem(reset(link)) == "403 token-refused"
+    assert portal.get("/api/portal/session", headers=mine).status_code == 401
+    assert sign_in(portal, people, password=NEW).status_code == 200
+
+
+@pytest.mark.parametrize("given", ["", "Bearer", "Bearer x", "Basic YTpi", "Bearer a.b.c"])
+def test_without_a_token_nobody_is_known(portal: httpx.Client, given: str) -> None:
+    answer = portal.get("/api/portal/session", headers={"authorization": given})
+    assert problem(answer) == "401 not-signed-in"
+
+
+def test_no_password_and_no_token_is_in_the_log(
+    site: Site, portal: httpx.Client, people: People
+) -> None:
+    people.with_password()
+    answer = sign_in(portal, people)
+    sign_in(portal, people, password="canary-4711-canary")
+    said = answer.json()
+    eventually(lambda: site.events("main_server", "session.opened"), "it is in the log")
+    log = site.stack.place.log("main_server").read_text()
+    secrets = [PASSWORD, "canary-4711", said["access_token"], said["refresh_token"]]
+    assert [one for one in secrets if one in log] == []

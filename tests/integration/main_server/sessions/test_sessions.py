@@ -1,0 +1,167 @@
+"""Sessions on a real ledger: they begin with a password, and end at once when they must."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Engine
+
+from gatepost.errors import NotSignedIn, TooManyTries, WrongCredentials
+from main_server.database import transact
+from main_server.sessions import repository, service
+from main_server.sessions.backoff import FORGOTTEN, Kind
+from main_server.sessions.service import BOTH_COUNT, IDLE, LIFETIME
+from main_server.users import service as users
+from tests.integration.main_server.people import TESTER, People
+
+
+@pytest.fixture
+def people(engine: Engine) -> People:
+    return People(engine)
+
+
+def is_over(people: People, token: str | None) -> bool:
+    try:
+        people.refresh(token)
+    except NotSignedIn:
+        return True
+    return False
+
+
+def test_a_refresh_token_is_replaced_each_time(people: People) -> None:
+    people.with_password()
+    first = people.sign_in().refresh_token
+    second = people.refresh(first).refresh_token
+    assert second not in (None, first)
+    people.later(seconds=60)
+    assert people.refresh(second).refresh_token not in (None, first, second)
+    assert people.audited()[-1] == "session.opened"
+
+
+def test_a_token_that_was_replaced_ends_its_session(people: People) -> None:
+    """Somebody has stolen it, or it was stolen from somebody: nobody can tell, so both are out."""
+    people.with_password()
+    stolen = people.sign_in().refresh_token
+    newest = people.refresh(stolen).refresh_token
+    people.later(seconds=BOTH_COUNT.total_seconds())
+    assert is_over(people, stolen)
+    assert is_over(people, newest)
+    assert people.audited()[-1] == "session.token_reused"
+
+
+def test_an_older_token_than_the_one_before_ends_its_session_at_once(people: People) -> None:
+    people.with_password()
+    tokens = [people.sign_in().refresh_token]
+    for _ in range(2):
+        tokens.append(people.refresh(tokens[-1]).refresh_token)
+    assert is_over(people, tokens[0])
+    assert is_over(people, tokens[-1])
+
+
+def test_for_a_moment_both_count_for_a_browser_asks_for_several_pages_at_once(
+    people: People,
+) -> None:
+    people.with_password()
+    first = people.sign_in().refresh_token
+    second = people.refresh(first).refresh_token
+    assert people.refresh(first).refresh_token is None, "the newer one stays"
+    people.later(seconds=60)
+    assert not is_over(people, second)
+
+
+@pytest.mark.parametrize("token", ["", "x", "x.y", "0" * 32, "0" * 32 + ".x", "é.\udcff"])
+def test_what_is_no_token_is_refused(people: People, token: str) -> None:
+    assert is_over(people, token)
+
+
+def test_a_session_ends_when_it_is_not_used_and_at_the_end_of_the_day(people: People) -> None:
+    people.with_password()
+    unused = people.sign_in().refresh_token
+    people.later(seconds=IDLE.total_seconds())
+    assert is_over(people, unused)
+    used = people.sign_in().refresh_token
+    for _ in range(LIFETIME // timedelta(hours=1) - 1):
+        people.later(hours=1)
+        used = people.refresh(used).refresh_token
+    people.later(hours=1)
+    assert is_over(people, used)
+
+
+@pytest.mark.parametrize("act", [users.disable, users.sign_out])
+def test_who_is_disabled_or_signed_out_is_out_everywhere(people: People, act: object) -> None:
+    user = people.with_password()
+    tokens = [people.sign_in().refresh_token for _ in range(2)]
+    act(people.engine, user, people.now, TESTER)  # type: ignore[operator]
+    assert all(is_over(people, token) for token in tokens)
+
+
+def test_one_session_can_be_ended_by_itself(people: People) -> None:
+    people.with_password()
+    mine, other = people.sign_in(), people.sign_in()
+    service.end(people.engine, mine.session_id, people.now)
+    assert is_over(people, mine.refresh_token)
+    assert not is_over(people, other.refresh_token)
+
+
+def test_who_was_disabled_while_the_password_was_looked_at_is_not_let_in(people: People) -> None:
+    user = people.with_password()
+    tried = people.try_()
+    users.disable(people.engine, user, people.now, TESTER)
+    with pytest.raises(WrongCredentials):
+        service.open_session(people.engine, tried, people.now)
+
+
+def test_nobody_is_let_in_by_a_name_that_nobody_has(people: People) -> None:
+    with pytest.raises(WrongCredentials):
+        service.open_session(people.engine, people.try_(), people.now)
+
+
+def test_the_time_before_is_kept(people: People) -> None:
+    people.with_password()
+    began = people.now.replace(tzinfo=None)
+    people.sign_in()
+    people.later(hours=1)
+    opened = people.sign_in()
+    found = transact(people.engine, lambda c: repository.find(c, opened.session_id.bytes))
+    assert found is not None
+    previous = found[0].previous_login_at
+    assert previous is not None
+    assert abs(previous - began) < timedelta(milliseconds=1)
+    assert people.row().last_login_at == found[0].created_at
+
+
+def tries_until_refused(people: People, most: int, **given: str) -> int:
+    for number in range(most):
+        try:
+            people.try_(**given)
+        except TooManyTries:
+            return number
+    return most
+
+
+def test_after_wrong_tries_one_waits_and_then_is_taken_again(people: People) -> None:
+    people.with_password()
+    assert tries_until_refused(people, 50) == Kind.ACCOUNT.value
+    people.later(seconds=2)
+    assert people.sign_in().refresh_token, "nobody is locked out"
+    assert tries_until_refused(people, 50) == Kind.ACCOUNT.value, "and it is counted anew"
+    people.later(seconds=FORGOTTEN.total_seconds())
+    assert tries_until_refused(people, 50) >= Kind.ACCOUNT.value - 1
+
+
+def test_a_name_that_nobody_has_is_slowed_down_alike(people: People) -> None:
+    assert tries_until_refused(people, 50) == Kind.ACCOUNT.value
+
+
+def test_an_address_that_tries_many_names_is_slowed_down(people: People) -> None:
+    for number in range(Kind.ADDRESS.value):
+        people.try_(f"{people.name}-{number}")
+    with pytest.raises(TooManyTries) as refused:
+        people.try_(f"{people.name}-other")
+    assert refused.value.retry_after >= 1
+    people.try_(f"{people.name}-other", "elsewhere")
+
+
+def test_who_signs_in_is_no_burden_to_the_address(people: People) -> None:
+    people.with_password()
+    for _ in range(Kind.ADDRESS.value + 5):
+        people.sign_in()

@@ -1,0 +1,62 @@
+"""Passwords: what will do, and that a wrong one costs as much as a name that nobody has."""
+
+import time
+
+import pytest
+
+from gatepost.errors import Invalid, TooManyTries
+from main_server.users import passwords
+from main_server.users.passwords import Passwords, check_password, hash_password, is_right
+
+GOOD = "a long walk in the fog"
+
+
+@pytest.mark.parametrize(
+    "password",
+    ["", "short", "x" * 11, "abababababab", "x" * 257, "Changeme12345", "alice in wonderland"],
+)
+def test_what_can_be_guessed_will_not_do(password: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        check_password(password, "alice")
+    assert not password or password not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "password", [GOOD, "correct horse battery", "пароль из слов", "x1!" * 5 + "abc"]
+)
+def test_what_is_long_will_do(password: str) -> None:
+    check_password(password, "alice")
+
+
+def test_it_is_kept_by_argon2id_and_salted() -> None:
+    first, second = hash_password(GOOD), hash_password(GOOD)
+    assert first.startswith("$argon2id$")
+    assert first != second
+    assert is_right(first, GOOD)
+    assert not is_right(first, GOOD + "x")
+    assert not is_right(first, "x" * 100_000)
+
+
+def test_who_has_no_password_is_not_let_in_by_the_one_that_is_compared_with() -> None:
+    assert not is_right(None, "nobody has this password")
+    assert not is_right("not a hash", GOOD)
+
+
+def test_nobody_takes_as_long_as_somebody() -> None:
+    kept = hash_password(GOOD)
+
+    def fastest(of: str | None) -> float:
+        times = []
+        for _ in range(3):
+            began = time.perf_counter()
+            is_right(of, "wrong")
+            times.append(time.perf_counter() - began)
+        return min(times)
+
+    assert 0.5 < fastest(None) / fastest(kept) < 2
+
+
+async def test_too_many_at_once_are_asked_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passwords, "MOST_WAITING", 0)
+    with pytest.raises(TooManyTries):
+        await Passwords().is_right(None, GOOD)
