@@ -4,9 +4,10 @@ import inspect
 import subprocess
 import textwrap
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -158,3 +159,9 @@ def pem_of(key: Any) -> bytes:
         serialization.NoEncryption(),
     )
     return pem
+
+
+def altered(data: bytes) -> Iterator[bytes]:
+    """It with one byte changed, each in turn, in several ways."""
+    for place, bits in product(range(len(data)), (0x01, 0x02, 0x20, 0x80, 0xFF)):
+        yield data[:place] + bytes([data[place] ^ bits]) + data[place + 1 :]

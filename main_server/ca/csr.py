@@ -34,7 +34,7 @@ def read_csr(data: bytes) -> x509.CertificateSigningRequest:
         check_key(csr.public_key())
         if not csr.is_signature_valid:
             raise BadSigningRequest("Its signature is not that of its key.")
-    except (ValueError, TypeError, UnsupportedAlgorithm, InvalidSignature):
+    except (ValueError, TypeError, x509.InvalidVersion, UnsupportedAlgorithm, InvalidSignature):
         raise BadSigningRequest("It can't be read as a PKCS#10 request, PEM or DER.") from None
     return csr
 

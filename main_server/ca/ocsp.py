@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -56,10 +57,10 @@ def answer(
     """The response, DER; a question that can't be read or isn't about us is answered as that."""
     try:
         question = ocsp.load_der_ocsp_request(data)
-        algorithm = question.hash_algorithm
-        if not isinstance(algorithm, _HASHES):
+        algorithm, extensions = question.hash_algorithm, list(question.extensions)
+        if not isinstance(algorithm, _HASHES) or question.serial_number < 0:
             raise ValueError
-    except (ValueError, NotImplementedError, x509.DuplicateExtension):
+    except (ValueError, NotImplementedError, UnsupportedAlgorithm, x509.DuplicateExtension):
         return _refusal(ocsp.OCSPResponseStatus.MALFORMED_REQUEST)
     authority = next((a for a in authorities.all if _is_meant(question, a)), None)
     if authority is None:
@@ -79,7 +80,7 @@ def answer(
         .responder_id(ocsp.OCSPResponderEncoding.HASH, responder.certificate)
         .certificates([responder.certificate])
     )
-    for extension in question.extensions:
+    for extension in extensions:
         if isinstance(extension.value, x509.OCSPNonce):
             builder = builder.add_extension(extension.value, critical=False)
     signed = builder.sign(responder.key, hashes.SHA256())

@@ -19,6 +19,7 @@ from main_server.ca.csr import MAX_BYTES, key_for, read_csr
 from main_server.ca.profiles import PROFILES, make_order
 from tests.csrs import make_csr
 from tests.factories import identity
+from tests.forging import altered
 
 ORDER = Order(identity(), Usage.CLIENT, timedelta(days=1))
 SERVER = Order(
@@ -88,6 +89,17 @@ def test_a_weak_signature_is_refused(tmp_path: Path, digest: str) -> None:
     subprocess.run(command, check=True, capture_output=True, timeout=30)
     with pytest.raises(BadSigningRequest, match=r"SHA-256|can't be read"):
         read((tmp_path / "csr").read_bytes())
+
+
+def test_no_byte_of_what_it_asks_can_be_altered() -> None:
+    """Behind what is signed a bit is spare: how many of the signature's last bits aren't used."""
+    original = x509.load_pem_x509_csr(make_csr())
+    for other in altered(original.public_bytes(Encoding.DER)):
+        try:
+            found = read_csr(other)
+        except BadSigningRequest:
+            continue
+        assert found.tbs_certrequest_bytes == original.tbs_certrequest_bytes
 
 
 def test_what_openssl_makes_is_taken(tmp_path: Path) -> None:

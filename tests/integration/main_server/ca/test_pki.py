@@ -19,6 +19,7 @@ from gatepost.queue import connect
 from main_server.ca.authority import new_key, utc_now
 from main_server.ca.crl import REBUILT_EVERY
 from main_server.ca.expiry import look_for_expiring
+from main_server.ca.ocsp import answer
 from main_server.ca.online import OnlineCa
 from main_server.ca.pki import PkiApp
 from main_server.ca.recovery import recover
@@ -27,6 +28,7 @@ from main_server.database import Ledger, transact
 from main_server.settings import Authority as Settings
 from main_server.tables import certificates, crls, revocation_state
 from tests.factories import Pki, identity
+from tests.forging import altered
 from tests.integration.main_server.ca.ca_room import CaRoom, openssl
 from tests.integration.main_server.ca.served import served
 
@@ -150,6 +152,19 @@ def test_what_is_no_question_is_told_so(pki: str, data: bytes) -> None:
     assert answer.response_status is ocsp.OCSPResponseStatus.MALFORMED_REQUEST
     assert httpx.post(f"{pki}/ocsp", content=b"0" * 5000).status_code == 413
     assert httpx.get(f"{pki}/ocsp/***").status_code == 200
+
+
+def test_whatever_is_asked_is_answered(room: CaRoom, online: OnlineCa) -> None:
+    room.issue()
+    leaf = x509.load_pem_x509_certificate((room.out / "client_001.pem").read_bytes())
+    issuer = online.authorities.signing.certificate
+    nonce = x509.OCSPNonce(b"0" * 8)
+    builder = ocsp.OCSPRequestBuilder().add_certificate(leaf, issuer, SHA1())
+    asked = builder.add_extension(nonce, critical=False).build().public_bytes(Encoding.DER)
+    told = [answer(room.engine, online.authorities, online.responders, one, online.now())
+            for one in altered(asked)]  # fmt: skip
+    statuses = {ocsp.load_der_ocsp_response(one).response_status.name for one in told}
+    assert statuses == {"MALFORMED_REQUEST", "UNAUTHORIZED", "SUCCESSFUL"}
 
 
 def test_lists_are_signed_anew_when_they_are_an_hour_old(room: CaRoom, online: OnlineCa) -> None:
