@@ -10,19 +10,17 @@ that holds a list past its nextUpdate, refuses everybody rather than guess.
 """
 
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from pathlib import Path
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 
-from gatepost.clock import Clock, to_ms
+from gatepost.clock import Clock
 from gatepost.errors import RevokedCertificate, Unavailable, UnknownCertificate
 from gatepost.identity import Certificate
 from gatepost.revocation import Revocations
+from gatepost.signed_list import SignedList, read_list
 from gatepost.tls import read_trusted
 
 LIMIT_SECONDS = 1.0
@@ -35,24 +33,13 @@ class NotBelieved(Exception):
     """Lists that prove nothing: nobody that we trust has signed them, or ours are newer."""
 
 
-@dataclass(frozen=True, slots=True)
-class _List:
-    """One issuer's list, verified."""
-
-    der: bytes
-    number: int
-    serials: frozenset[str]
-    made_ms: int
-    until_ms: int
-
-
 class Revoked:
     """The view of one process. `version` changes with what it holds."""
 
     def __init__(self, trusted: Iterable[x509.Certificate], clock: Clock) -> None:
         self._issuers = _by_key(trusted)
         self._clock = clock
-        self._lists: dict[str, _List] = {}
+        self._lists: dict[str, SignedList] = {}
         self._newest: list[str] = []
         """Whose lists the newest state has. Those of others still count, but may grow old."""
         self._confirmed = self._good_until = -inf
@@ -73,8 +60,19 @@ class Revoked:
         self._gather()
 
     def learn(self, state: Revocations) -> None:
+        """Reads and takes it at once: for when nobody waits."""
+        self.take(self.read(state))
+
+    def read(self, state: Revocations) -> dict[str, SignedList]:
+        """Each issuer's list, verified; what nobody that we trust has signed is left out. In any
+        thread: long lists take long."""
+        issuers, ours = self._issuers, {one.der: (who, one) for who, one in self._lists.items()}
+        pairs = (ours.get(der) or read_list(der, issuers) for der in state.crls)
+        return dict(pair for pair in pairs if pair)
+
+    def take(self, lists: Mapping[str, SignedList]) -> None:
         """Raises NotBelieved, and keeps what it has, unless all of it can be believed."""
-        found = dict(pair for der in state.crls if (pair := self._read(der)))
+        found = {issuer: one for issuer, one in lists.items() if issuer in self._issuers}
         if not found:
             raise NotBelieved("there is no list that a CA certificate in our ca_file has signed")
         for issuer, one in found.items():
@@ -83,7 +81,7 @@ class Revoked:
                 raise NotBelieved("a list is older than the one that we have")
         if all(self._lists.get(issuer) == one for issuer, one in found.items()):
             return
-        self._lists |= found
+        self._lists = self._lists | found  # who reads meanwhile has the former ones
         self._newest = list(found)
         before = self.serials
         self._gather()
@@ -144,24 +142,6 @@ class Revoked:
     def _until_ms(self) -> int:
         return min((self._lists[one].until_ms for one in self._newest), default=0)
 
-    def _read(self, der: bytes) -> tuple[str, _List] | None:
-        """The list and its issuer's key; None if it isn't one of an issuer that we trust."""
-        for issuer, ours in self._lists.items():
-            if ours.der == der:
-                return issuer, ours
-        try:
-            crl = x509.load_der_x509_crl(der)
-            signer = crl.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value
-            number = crl.extensions.get_extension_for_class(x509.CRLNumber).value.crl_number
-            kid = (signer.key_identifier or b"").hex()
-            issuer_certificate = self._issuers.get(kid)
-            if issuer_certificate is None or not _has_signed(issuer_certificate, crl):
-                return None
-        except (ValueError, x509.ExtensionNotFound, UnsupportedAlgorithm):
-            return None
-        serials = frozenset(f"{one.serial_number:032x}" for one in crl)
-        return kid, _List(der, number, serials, to_ms(crl.last_update_utc), _end(crl))
-
 
 def open_view(ca_file: Path, clock: Clock) -> Revoked:
     """One that believes who is pinned in this file."""
@@ -175,16 +155,3 @@ def _by_key(trusted: Iterable[x509.Certificate]) -> dict[str, x509.Certificate]:
 def key_id(certificate: x509.Certificate) -> str:
     """What a certificate's holder is called by what he signs."""
     return x509.SubjectKeyIdentifier.from_public_key(certificate.public_key()).digest.hex()
-
-
-def _has_signed(issuer: x509.Certificate, crl: x509.CertificateRevocationList) -> bool:
-    try:
-        return crl.issuer == issuer.subject and crl.is_signature_valid(issuer.public_key())  # type: ignore[arg-type]
-    except (TypeError, InvalidSignature):
-        return False
-
-
-def _end(crl: x509.CertificateRevocationList) -> int:
-    """A list that promises no successor is good for nothing."""
-    end: datetime | None = crl.next_update_utc
-    return to_ms(end) if end else 0

@@ -73,7 +73,6 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         queues = Queues(redis, settings.redis.queue_name)
         metrics = RequestMetrics("main_server")
         app = Requests(create_app(context), child.log, metrics)
-        tls = watched.open_port(settings.tls.files())
         watched.start(loops, child.stop, redis)
         loops.start(callers_loop(child.stop, child.log, ledger, clock, callers))
         loops.start(Reconciler(child.log, ledger, keyring, queues, clock).loop(child.stop))
@@ -82,7 +81,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         loops.start(checks.loop(child.stop))
         ca.start(loops, child.stop)
         loops.start(keys_loop(child.stop, child.log, ledger, keyring, redis_clock, settings.keys))
-        loops.start(serve(app, child.listeners[0], tls, child.stop, watched.live))
+        loops.start(serve(app, child.listeners[0], watched.port, child.stop, watched.live))
         loops.start(
             serve(Requests(PkiApp(ca), child.log, metrics), child.listeners[1], None, child.stop)
         )

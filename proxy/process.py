@@ -7,7 +7,6 @@ from redis.asyncio import Redis
 from gatepost.clock import Clock
 from gatepost.loops import Loops
 from gatepost.queue import Queues, connect
-from gatepost.revoked import open_view
 from gatepost.service.calls import enter_clients
 from gatepost.service.http import Live
 from gatepost.service.ops import helpful, needed
@@ -17,7 +16,6 @@ from gatepost.service.requests import RequestMetrics, Requests
 from gatepost.service.revocation import MainServerSource, RedisSource, start_watch
 from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
-from gatepost.tls import server_context
 from proxy.bundles import BundleCache, bundle_loop
 from proxy.claims import Claims
 from proxy.commit import Commit
@@ -38,9 +36,8 @@ from proxy.stores import LedgerStore, QueueStore
 async def main(settings: ProxySettings, child: Child) -> None:
     async with AsyncExitStack() as stack:
         clock = Clock()
-        revoked = open_view(settings.tls.ca_file, clock)
         replaced = Replaced(child.log)
-        replaced.watch_pins(settings.tls.ca_file, revoked)
+        revoked = replaced.open_view(settings.tls.ca_file, clock)
         main_server, asked = await enter_clients(stack, settings.main_server, 16, revoked, replaced)
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
         queues = Queues(redis, settings.redis.queue_name)
@@ -64,10 +61,7 @@ async def main(settings: ProxySettings, child: Child) -> None:
             renewals=Renewals(main_server),
         )
         app = Requests(create_app(edge), child.log, RequestMetrics("proxy"))
-        tls = server_context(
-            settings.tls.files(), lambda reason: child.log.warning("tls.refused", reason=reason)
-        )
-        replaced.watch_server(settings.tls.files(), tls, live)
+        tls = replaced.open_port(settings.tls.files(), live)
         cache = BundleCache(settings.cache.folder)
         lists = RevocationsCache(settings.cache.folder, child.log)
         lists.load(revoked)
@@ -97,6 +91,7 @@ async def main(settings: ProxySettings, child: Child) -> None:
             loops.start(redis_loop(child.stop, child.log, redis, watch, clock))
             loops.start(depths_loop(child.stop, senders, queues, depths))
             loops.start(replaced.loop(child.stop))
+            loops.start(lists.loop(child.stop))
             loops.start(serve(app, child.listeners[0], tls, child.stop, live))
             loops.start(
                 child.heart_loop(

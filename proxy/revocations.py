@@ -4,21 +4,26 @@ With them a proxy that starts while the main servers are down knows more than a 
 in time. By themselves they confirm nothing.
 """
 
+import asyncio
 from pathlib import Path
 
 import msgspec
 
 from gatepost.errors import ConfigurationError
 from gatepost.logs import Log
+from gatepost.loops import pause
 from gatepost.revocation import Revocations, decode_revocations, encode_revocations
 from gatepost.revoked import NotBelieved, Revoked
 from gatepost.whole_file import replace_file
+
+WRITE_SECONDS = 0.25
 
 
 class RevocationsCache:
     def __init__(self, folder: Path, log: Log) -> None:
         self._file = folder / "revocations.msgpack"
         self._log = log
+        self._latest: Revocations | None = None
 
     def load(self, view: Revoked) -> None:
         """What can't be read, or be believed any more, is as if there were none."""
@@ -28,6 +33,19 @@ class RevocationsCache:
             return
 
     def keep(self, state: Revocations) -> None:
+        """The loop writes it: a disk may take its time, and requests must not wait for it."""
+        self._latest = state
+
+    async def loop(self, stop: asyncio.Event) -> None:
+        written: Revocations | None = None
+        while not stop.is_set():
+            latest = self._latest
+            if latest is not None and latest is not written:
+                await asyncio.to_thread(self._write, latest)
+                written = latest
+            await pause(stop, WRITE_SECONDS)
+
+    def _write(self, state: Revocations) -> None:
         try:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             replace_file(self._file, encode_revocations(state))

@@ -7,7 +7,6 @@ from redis.asyncio import Redis
 from gatepost.clock import Clock
 from gatepost.loops import Loops
 from gatepost.queue import Queues, Turns, connect
-from gatepost.revoked import open_view
 from gatepost.service.calls import enter_clients
 from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, redis_loop
@@ -27,9 +26,8 @@ BATCHES_IN_FLIGHT = 2
 async def main(settings: WorkerSettings, child: Child) -> None:
     async with AsyncExitStack() as stack:
         clock = Clock()
-        revoked = open_view(settings.main_server.ca_file, clock)
         replaced = Replaced(child.log)
-        replaced.watch_pins(settings.main_server.ca_file, revoked)
+        revoked = replaced.open_view(settings.main_server.ca_file, clock)
         client, asked = await enter_clients(stack, settings.main_server, 8, revoked, replaced)
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
         queues = Queues(redis, settings.redis.queue_name)

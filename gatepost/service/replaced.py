@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from gatepost.clock import Clock
 from gatepost.errors import ConfigurationError
 from gatepost.logs import Log
 from gatepost.loops import pause
-from gatepost.revoked import Revoked
+from gatepost.revoked import Revoked, open_view
 from gatepost.service.http import Live
-from gatepost.tls import TlsFiles, read_trusted, renew_context
+from gatepost.tls import TlsFiles, read_trusted, renew_context, server_context
 
 LOOK_SECONDS = 1.0
 
@@ -41,18 +42,22 @@ class Replaced:
         seen = _stamp(files)
         self._watched.append(_Watched(files, take_up, seen, seen))
 
-    def watch_pins(self, ca_file: Path, revoked: Revoked) -> None:
-        """Whom a view of what is revoked trusts."""
-        self.watch([ca_file], lambda: revoked.trust(read_trusted(ca_file)))
+    def open_view(self, ca_file: Path, clock: Clock) -> Revoked:
+        """A view of what is revoked that trusts whom this file pins, later as well."""
+        view = open_view(ca_file, clock)
+        self.watch([ca_file], lambda: view.trust(read_trusted(ca_file)))
+        return view
 
-    def watch_server(self, files: TlsFiles, context: ssl.SSLContext, live: Live) -> None:
-        """What a port shows."""
+    def open_port(self, files: TlsFiles, live: Live) -> ssl.SSLContext:
+        """TLS for a port that others call; it shows what these files hold, later as well."""
+        context = server_context(files, lambda why: self._log.warning("tls.refused", reason=why))
 
         def renew() -> None:
             renew_context(context, files)
             live.renew()
 
         self.watch(files.all, renew)
+        return context
 
     async def loop(self, stop: asyncio.Event) -> None:
         while not stop.is_set():

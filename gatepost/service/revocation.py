@@ -124,8 +124,9 @@ class Poller:
         async with asyncio.timeout(ANSWER_SECONDS):
             state = await self.source.ask(self._seen if self._version == before else None)
         if state is not None:
+            lists = await asyncio.to_thread(self._view.read, state)
             before = self._view.version
-            self._view.learn(state)
+            self._view.take(lists)
             self._seen, self._version = state.number, self._view.version
         if self._version == self._view.version:
             self._view.confirm(asked)

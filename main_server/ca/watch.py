@@ -6,7 +6,6 @@ a revocation, was wiped, or went back in time.
 """
 
 import asyncio
-import ssl
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
@@ -15,11 +14,9 @@ from gatepost.clock import Clock
 from gatepost.logs import Log
 from gatepost.loops import Loops, pause
 from gatepost.revocation import KEY, Revocations
-from gatepost.revoked import open_view
 from gatepost.service.http import Live
 from gatepost.service.replaced import Replaced
 from gatepost.service.revocation import ANSWER_SECONDS, POLL_SECONDS, start_watch
-from gatepost.tls import TlsFiles, server_context
 from main_server.ca.revocation import publish
 from main_server.ca.revoked.source import LedgerSource
 from main_server.settings import MainServerSettings
@@ -29,18 +26,12 @@ class Watch:
     def __init__(self, log: Log, settings: MainServerSettings, clock: Clock) -> None:
         self._log = log
         self._latest: Revocations | None = None
-        self.revoked = open_view(settings.tls.ca_file, clock)
+        self._replaced = replaced = Replaced(log)
+        self.revoked = replaced.open_view(settings.tls.ca_file, clock)
         self.live = Live(log)
         self.revoked.when_revoked(self.live.cut)
         self.source = LedgerSource(settings.database)
-        self._replaced = Replaced(log)
-        self._replaced.watch_pins(settings.tls.ca_file, self.revoked)
-
-    def open_port(self, files: TlsFiles) -> ssl.SSLContext:
-        """TLS for the port that others call; it shows what the files hold, later as well."""
-        tls = server_context(files, lambda why: self._log.warning("tls.refused", reason=why))
-        self._replaced.watch_server(files, tls, self.live)
-        return tls
+        self.port = replaced.open_port(settings.tls.files(), self.live)
 
     def start(self, loops: Loops, stop: asyncio.Event, redis: Redis) -> None:
         start_watch(loops, stop, self._log, self.revoked, redis, [self.source], self._keep)

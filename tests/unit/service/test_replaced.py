@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from gatepost.clock import Clock
 from gatepost.errors import ConfigurationError
 from gatepost.identity import Certificate, Role
-from gatepost.revoked import Revoked
 from gatepost.service.asgi import respond
 from gatepost.service.http import Live
 from gatepost.service.replaced import Replaced
 from gatepost.service.serving import serve
-from gatepost.tls import TlsFiles, client_context, server_context
+from gatepost.tls import TlsFiles, client_context
 from main_server.ca.authority import Usage
 from tests.factories import Pair, Pki, identity
 from tests.heard import HeardLog
@@ -60,8 +60,7 @@ async def serving(files: TlsFiles, log: HeardLog, replaced: Replaced) -> AsyncIt
     sock = socket.create_server(("127.0.0.1", 0))
     sock.setblocking(False)
     live, stop = Live(log), asyncio.Event()
-    context = server_context(files, lambda _: None)
-    replaced.watch_server(files, context, live)
+    context = replaced.open_port(files, live)
     task = asyncio.create_task(serve(answer, sock, context, stop, live))
     try:
         yield sock.getsockname()[1]
@@ -133,11 +132,9 @@ async def test_half_a_pair_changes_nothing_and_is_said_once(
         assert log.of("files.replaced")[1:] == [said | {"level": "info", "problem": None}]
 
 
-def test_a_view_trusts_whom_the_ca_file_pins_now(
-    view: Revoked, issuer: Issuer, log: HeardLog
-) -> None:
+def test_a_view_trusts_whom_the_ca_file_pins_now(issuer: Issuer, log: HeardLog) -> None:
     replaced, second = Replaced(log), Issuer(issuer.pins.parent / "second")
-    replaced.watch_pins(issuer.pins, view)
+    view = replaced.open_view(issuer.pins, Clock())
     stranger = second.pki.issue(identity()).certificate
     assert view.refusal(stranger) == "its issuer is not in our ca_file"
     issuer.pins.write_bytes(issuer.pins.read_bytes() + second.pins.read_bytes())
