@@ -4,13 +4,19 @@ GET  /ca.pem                   what to trust now: root and intermediates
 GET  /ca/root.pem, /ca/intermediate.pem, /ca/<kid>.cer
 GET  /crl, /crl.pem, /crl/<kid>.crl
 POST /ocsp, GET /ocsp/<base64>
+POST /enrol
+
+One address may ask so often, and what needs the ledger takes turns (`main_server.ca.peers`).
 """
 
 import base64
 import binascii
 import json
+from collections.abc import Callable
+from typing import Concatenate, ParamSpec, TypeVar
 
 from cryptography.hazmat.primitives.serialization import Encoding
+from sqlalchemy import Engine
 
 from gatepost.errors import Malformed, MethodNotAllowed, NotFound
 from gatepost.service.asgi import Receive, Scope, Send, read_body, respond
@@ -20,22 +26,32 @@ from main_server.ca.crl_file import to_pem
 from main_server.ca.enrolment import Enrolment, enrol
 from main_server.ca.founding import read_pins
 from main_server.ca.online import OnlineCa
+from main_server.ca.peers import Peers, Turns
 from main_server.ca.revoked.repository import read_crl, read_revocations
 from main_server.database import transact
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _PEM, _CER = b"application/x-pem-file", b"application/pkix-cert"
 _CRL, _OCSP = b"application/pkix-crl", b"application/ocsp-response"
 _READ = ("GET", "HEAD")
 ENROLMENT_BYTES = 32 * 1024
+REQUESTS, ENROLMENTS = (100.0, 500), (1.0, 20)
+"""Of one address: a second, and at once after a silence."""
+AT_ONCE, WAITING = 4, 100
 
 
 class PkiApp:
     def __init__(self, ca: OnlineCa) -> None:
         self._ca = ca
+        self._asking, self._enrolling = Peers(*REQUESTS), Peers(*ENROLMENTS)
+        self._turns = Turns(AT_ONCE, WAITING)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
         area = path.split("/")[1]
+        self._asking.take(scope["client"][0])
         if area == "ocsp":
             await self._ocsp(scope, receive, send, path.removeprefix("/ocsp").removeprefix("/"))
             return
@@ -62,18 +78,19 @@ class PkiApp:
     async def _find_list(self, path: str) -> tuple[bytes, bytes] | None:
         signing = self._ca.authorities.signing.kid
         if path == "/crl.pem":
-            return to_pem(await self._ca.ledger.run(transact, read_revocations)), _PEM
+            return to_pem(await self._run(transact, read_revocations)), _PEM
         kid = signing if path == "/crl" else path.removeprefix("/crl/").removesuffix(".crl")
         if path != "/crl" and path != f"/crl/{kid}.crl":
             return None
-        crl = await self._ca.ledger.run(transact, lambda c: read_crl(c, kid))
+        crl = await self._run(transact, lambda c: read_crl(c, kid))
         return (crl.der, _CRL) if crl else None
 
     async def _enrol(self, scope: Scope, receive: Receive, send: Send) -> None:
         _known_as(scope, "/enrol", "POST")
+        self._enrolling.take(scope["client"][0])
         ca = self._ca
         asked = _read_enrolment(await read_body(receive, ENROLMENT_BYTES))
-        made = await ca.ledger.run(enrol, ca.authorities.signing, asked, ca.now())
+        made = await self._run(enrol, ca.authorities.signing, asked, ca.now())
         context_of(scope).event = "certificate.issued"
         context_of(scope).fields["serial"] = made.serial
         answer = {
@@ -87,10 +104,15 @@ class PkiApp:
         _known_as(scope, "/ocsp", "GET" if said else "POST")
         question = _decode(said) if said else await read_body(receive, ocsp.MAX_BYTES)
         ca = self._ca
-        response = await ca.ledger.run(
-            ocsp.answer, ca.authorities, ca.responders, question, ca.now()
-        )
+        response = await self._run(ocsp.answer, ca.authorities, ca.responders, question, ca.now())
         await respond(send, 200, response, content_type=_OCSP)
+
+    async def _run(
+        self, work: Callable[Concatenate[Engine, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """At the ledger, when it is this request's turn."""
+        async with self._turns.one():
+            return await self._ca.ledger.run(work, *args, **kwargs)
 
 
 def _read_enrolment(body: bytes) -> Enrolment:

@@ -21,7 +21,7 @@ from main_server.ca.crl import REBUILT_EVERY
 from main_server.ca.expiry import look_for_expiring
 from main_server.ca.ocsp import answer
 from main_server.ca.online import OnlineCa
-from main_server.ca.pki import PkiApp
+from main_server.ca.pki import ENROLMENTS, REQUESTS, PkiApp
 from main_server.ca.recovery import recover
 from main_server.ca.revocation import renew_old_lists
 from main_server.database import Ledger, transact
@@ -165,6 +165,24 @@ def test_whatever_is_asked_is_answered(room: CaRoom, online: OnlineCa) -> None:
             for one in altered(asked)]  # fmt: skip
     statuses = {ocsp.load_der_ocsp_response(one).response_status.name for one in told}
     assert statuses == {"MALFORMED_REQUEST", "UNAUTHORIZED", "SUCCESSFUL"}
+
+
+def test_who_guesses_tokens_is_slowed_down_and_nobody_else(pki: str) -> None:
+    with httpx.Client(base_url=pki) as guesser:
+        told = [guesser.post("/enrol", json={}) for _ in range(ENROLMENTS[1] + 3)]
+        assert {one.status_code for one in told[: ENROLMENTS[1]]} == {400}
+        assert told[-1].status_code == 429
+        assert int(told[-1].headers["retry-after"]) >= 1
+        assert guesser.get("/ca.pem").status_code == 200, "of all else it may have more"
+    other = httpx.HTTPTransport(local_address="127.0.0.2")
+    with httpx.Client(base_url=pki, transport=other) as partner:
+        assert partner.post("/enrol", json={}).status_code == 400
+
+
+def test_who_asks_without_end_is_slowed_down(pki: str) -> None:
+    with httpx.Client(base_url=pki) as flood:
+        told = {flood.get("/nothing").status_code for _ in range(REQUESTS[1] * 3)}
+    assert told == {404, 429}
 
 
 def test_lists_are_signed_anew_when_they_are_an_hour_old(room: CaRoom, online: OnlineCa) -> None:

@@ -1,0 +1,70 @@
+"""How often one address may ask at the plain port, and how many are served at once.
+
+Nobody proves there who he is. So guessing tokens is slow for who does it, and neither he nor a
+flood of questions takes the ledger from those who deliver messages. Each process counts for itself.
+"""
+
+import asyncio
+import math
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from ipaddress import ip_address
+
+from gatepost.errors import RateLimited, Unavailable
+
+MOST_PEERS = 10_000
+_NETWORK = 8
+"""Octets of an IPv6 address that name a network: whoever has one has all addresses in it."""
+
+
+class Peers:
+    """One bucket of `burst` for each address, into which `rate` flow a second."""
+
+    def __init__(
+        self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._each, self._saved = 1 / rate, (burst - 1) / rate
+        self._clock = clock
+        self._full_at: OrderedDict[str, float] = OrderedDict()
+        """When each bucket will be full again; whoever is not here has a full one."""
+
+    def take(self, address: str) -> None:
+        """Raises RateLimited."""
+        who, now = _network(address), self._clock()
+        full_at = max(now, self._full_at.get(who, now))
+        wait = full_at - now - self._saved
+        if wait > 0:
+            raise RateLimited(
+                "Too many requests from this address.", retry_after=max(1, math.ceil(wait))
+            )
+        self._full_at[who] = full_at + self._each
+        self._full_at.move_to_end(who)
+        if len(self._full_at) > MOST_PEERS:
+            self._full_at.popitem(last=False)
+
+
+class Turns:
+    """So many at once; so many more wait for theirs, and the rest is sent away."""
+
+    def __init__(self, at_once: int, waiting: int) -> None:
+        self._free = asyncio.Semaphore(at_once)
+        self._room = at_once + waiting
+
+    @asynccontextmanager
+    async def one(self) -> AsyncIterator[None]:
+        """Raises Unavailable."""
+        if not self._room:
+            raise Unavailable("Too many ask just now. Try again in a moment.")
+        self._room -= 1
+        try:
+            async with self._free:
+                yield
+        finally:
+            self._room += 1
+
+
+def _network(address: str) -> str:
+    found = ip_address(address)
+    return address if found.version == 4 else found.packed[:_NETWORK].hex()
