@@ -76,9 +76,9 @@ def destroyers() -> list[Dish]:
 
 
 def once() -> list[Fault]:
-    """What befalls a run a single time each: a certificate is renewed, or revoked for good."""
+    """What befalls a run a single time each: certificates are renewed, or revoked for good."""
     revoked = [RevokeCertificate(name, 4.0) for name in LEAVERS]
-    return [*revoked, *(RenewCertificate(name, 9.0) for name in CLIENTS)]
+    return [*revoked, *(RenewCertificate(name, 25.0) for name in (*CLIENTS, *SERVICES))]
 
 
 def last() -> Fault:

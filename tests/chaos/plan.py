@@ -78,7 +78,7 @@ def _clash(one: Planned, other: Planned) -> bool:
 
 def _touches_the_ledger(fault: Fault) -> bool:
     """Whether it may keep messages that Redis has from being registered, or holds Redis itself."""
-    calm = ("worker", "clients>")
+    calm = ("worker", "clients>", "renewal of ")
     return not all(held.startswith(calm) for held in fault.holds())
 
 

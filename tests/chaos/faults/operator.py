@@ -85,22 +85,35 @@ class RevokeCertificate(Fault):
 
 
 class RenewCertificate(Fault):
-    """A client has its certificate renewed through a proxy, and goes on with the new one."""
+    """A client has its certificate renewed through a proxy, or a service those that it has; and
+    goes on with the new ones. Anything may befall them meanwhile; in the end it is killed.
+    """
 
     name: ClassVar[str] = "renew"
 
+    def holds(self) -> set[str]:
+        return {f"renewal of {self.target}"}
+
     def begin(self, site: Site) -> None:
+        if self.target in site.services:
+            whose = ["--config", str(site.place.config / f"{self.target}.yaml")]
+        else:
+            whose = self._client(site)
+        self._command = _run(site, "cert", "renew", *whose)
+
+    def _client(self, site: Site) -> list[str]:
         about = json.loads((site.place.folder / "site.json").read_text())
         gate = about["proxies"][f"proxy-{1 + CLIENTS.index(self.target) % 2}"]
         mine = about["clients"][self.target]
-        self._command = _run(
-            site,
-            *("cert", "renew", "--url", f"https://{gate['host']}:{gate['port']}"),
-            *("--ca", about["ca"], "--cert", mine["cert"], "--key", mine["key"]),
-        )
+        where = ["--url", f"https://{gate['host']}:{gate['port']}", "--ca", about["ca"]]
+        return [*where, "--cert", mine["cert"], "--key", mine["key"]]
 
     def end(self, site: Site) -> None:
-        site.journal.note("certificate renewed", self.target, code=_end(self._command))
+        code = self._command.poll()
+        if code is None:
+            self._command.kill()
+            code = self._command.wait()
+        site.journal.note("certificate renewed", self.target, code=code)
 
 
 def _start(site: Site, *arguments: str) -> subprocess.Popen[bytes]:

@@ -43,15 +43,18 @@ class PowerCut(Fault):
         assert site.disk is not None
         site.keeper.hold(*STORES)
         for store in STORES:
-            os.killpg(site.child(store).pid, signal.SIGSTOP)
+            with suppress(ProcessLookupError):  # it is about to be started again
+                os.killpg(site.child(store).pid, signal.SIGSTOP)
         site.disk.cut_power()
         for store in STORES:
             site.child(store).kill()
 
     def end(self, site: Site) -> None:
         assert site.disk is not None
-        site.disk.power_up()
-        site.keeper.let_go(*STORES)
+        try:
+            site.disk.power_up()
+        finally:
+            site.keeper.let_go(*STORES)
 
 
 class SomeRefused(Fault):
