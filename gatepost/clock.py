@@ -61,6 +61,13 @@ class Clock:
             self._base = base
 
     @property
+    def known(self) -> bool:
+        """Whether a shared clock has been heard. Before, no id may be made: by a wall clock that is
+        wrong it would lie in another hour, or another year.
+        """
+        return self._corrected
+
+    @property
     def note(self) -> str | None:
         """What operators should know: that a clock is wrong, this machine's or the shared one."""
         if self._suspected:

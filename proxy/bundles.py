@@ -62,7 +62,7 @@ async def bundle_loop(
         try:
             asked, started = time.monotonic(), time.perf_counter()
             answer = await main_server.get("/internal/bundle", headers={"if-none-match": etag})
-            if watch.problem and TIME_HEADER in answer.headers:
+            if (watch.problem or not clock.known) and TIME_HEADER in answer.headers:
                 took_ms = (time.perf_counter() - started) * 1000
                 clock.correct(int(answer.headers[TIME_HEADER]), took_ms)
             if answer.status_code == 200:

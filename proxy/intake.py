@@ -13,6 +13,7 @@ from gatepost.bundle import KnownClient
 from gatepost.clock import Clock, iso
 from gatepost.content import Content, encode_content
 from gatepost.envelope import Envelope
+from gatepost.errors import Unavailable
 from gatepost.ids import MessageIds, id_ms
 from gatepost.queue import Queues
 from gatepost.sealing import Sealer
@@ -43,6 +44,7 @@ class Intake:
     def __init__(
         self, clock: Clock, senders: Senders, queues: Queues, commit: Commit, keyed: KeyedCommit
     ) -> None:
+        self._clock = clock
         self._ids = MessageIds(clock)
         self._sealer = Sealer()
         self._senders = senders
@@ -57,6 +59,8 @@ class Intake:
 
         Raises if the message isn't safe, or if that can't be known.
         """
+        if not self._clock.known:
+            raise Unavailable("This proxy does not know the time yet; try again in a moment.")
         message_id = self._ids.new()
         if key is None:
             envelope = self._envelop(message_id, submission, client, trace)

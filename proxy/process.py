@@ -101,6 +101,7 @@ async def main(settings: ProxySettings, child: Child) -> None:
                         "stores": needed(commit.problem),
                         "queue": helpful(commit.queue_problem),
                         "ledger": helpful(commit.ledger_problem),
+                        "time": needed(None if clock.known else "no shared clock heard yet"),
                         "clock": helpful(clock.note),
                     }
                 )

@@ -75,14 +75,19 @@ def readable(arrivals: Iterable[Arrival]) -> list[Envelope]:
     return [arrival.envelope for arrival in arrivals if arrival.content is not None]
 
 
-def queued_row(keyring: Keyring, data_keys: HeldKeys, arrival: Arrival) -> dict[str, Any]:
-    """The row of a message that waits, with its body sealed for rest."""
+def queued_row(keyring: Keyring, data_keys: HeldKeys, arrival: Arrival, now: int) -> dict[str, Any]:
+    """The row of a message that waits. It is due at once, whatever its proxy took for the time."""
+    due_at = ledger_time(min(arrival.envelope.queued_at, now))
+    return _sealed_row(keyring, data_keys, arrival) | {"status": "queued", "due_at": due_at}
+
+
+def _sealed_row(keyring: Keyring, data_keys: HeldKeys, arrival: Arrival) -> dict[str, Any]:
+    """With its body sealed for rest."""
     envelope, content = arrival.envelope, arrival.content
     assert content is not None
     key_id, body = data_keys.seal(envelope, content)
     kid, hashed = keyring.hash_number(envelope.domain, decode_content(content).sender_number)
     return _row(envelope) | {
-        "status": "queued",
         "sender_number_hashed": hashed,
         "hmac_kid": kid,
         "encrypted_body": body,
@@ -95,7 +100,7 @@ def failed_row(
 ) -> dict[str, Any]:
     """The row of a message that failed; with its body where it may yet be redriven."""
     lasting = reason in ("expired", "unreadable") or storable(arrival, data_keys).content is None
-    row = _row(arrival.envelope) if lasting else queued_row(keyring, data_keys, arrival)
+    row = _row(arrival.envelope) if lasting else _sealed_row(keyring, data_keys, arrival)
     return row | {"status": "failed", "reason": reason, "attempt_count": attempt}
 
 

@@ -137,7 +137,8 @@ def _deliver(
     ]
     if fresh:
         # Of several who bring the same message, its row says to whom alone it was delivered now.
-        repository.insert_queued(connection, [queued_row(keyring, held, one) for one in fresh])
+        queued = [queued_row(keyring, held, one, now) for one in fresh]
+        repository.insert_queued(connection, queued)
         fresh_ids = [one.envelope.message_id.bytes for one in fresh]
         standings |= repository.lock_standings(connection, fresh_ids)
     results = [

@@ -91,7 +91,7 @@ def _register(
         envelope = arrival.envelope
         match result.result:
             case Registered.REGISTERED:
-                queued.append(queued_row(keyring, held, arrival))
+                queued.append(queued_row(keyring, held, arrival, now))
             case Registered.DUPLICATE | Registered.CONFLICT if accepted and result.original:
                 ended.append(duplicate_row(envelope, result.original.bytes))
             case Registered.EXPIRED | Registered.REFUSED if (

@@ -186,11 +186,23 @@ async def test_what_could_not_be_kept_is_fetched_again(tmp_path: Path) -> None:
 
 
 async def test_the_main_servers_time_counts_while_redis_is_silent(tmp_path: Path) -> None:
-    ahead = Clock().now_ms() + 3_600_000
-    async with Edge(tmp_path) as edge:
-        edge.answer = serve(BUNDLE, **{TIME_HEADER: str(ahead)})
+    ahead = Clock().now_ms() + 60_000
+    edge = Edge(tmp_path)
+    edge.clock.correct(edge.clock.now_ms(), took_ms=0)
+    edge.answer = serve(BUNDLE, **{TIME_HEADER: str(ahead)})
+    async with edge:
         await until(lambda: len(edge.asked) > 3)
         assert edge.clock.note is None
         edge.watch.problem = "away"
         await until(lambda: edge.clock.note)
+        assert abs(edge.clock.now_ms() - ahead) < 10_000
+
+
+async def test_the_main_servers_time_counts_until_redis_has_said_its_own(tmp_path: Path) -> None:
+    ahead = Clock().now_ms() + 3_600_000
+    edge = Edge(tmp_path)
+    edge.answer = serve(BUNDLE, **{TIME_HEADER: str(ahead)})
+    assert not edge.clock.known
+    async with edge:
+        await until(lambda: edge.clock.known)
         assert abs(edge.clock.now_ms() - ahead) < 10_000

@@ -169,7 +169,7 @@ def test_it_waits_for_who_writes_and_sees_what_was_written(
     assert arrival is not None
     with ThreadPoolExecutor(1) as pool:
         with house.engine.begin() as writer:
-            row = queued_row(house.room.ring, prepared.hold(writer), arrival)
+            row = queued_row(house.room.ring, prepared.hold(writer), arrival, waiting.queued_at)
             insert_queued(writer, [row])
             destroyed = pool.submit(run, house)
             wait_for_locks(keys_server)

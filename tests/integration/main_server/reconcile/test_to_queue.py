@@ -73,6 +73,13 @@ async def test_what_is_due_later_waits_until_then(odds: Odds) -> None:
     assert (peeked.place, peeked.due_at) == (Place.DELAYED, due)
 
 
+async def test_what_came_from_a_proxy_whose_clock_is_ahead_comes_back_as_soon(odds: Odds) -> None:
+    """It is overdue by the ledger's clock; by its proxy's it would be in an hour."""
+    now = odds.room.clock.now_ms()
+    odds.registered(1, queued_at=now + 3_600_000, expires_at=now + 7_200_000)
+    assert await sweep(odds.to_queue()) == 1
+
+
 async def test_what_is_not_overdue_is_left_to_whoever_is_enqueueing_it(odds: Odds) -> None:
     (fresh,) = odds.registered(1)
     odds.room.force(fresh.message_id, due_at=from_ms(fresh.queued_at + AHEAD_MS))
