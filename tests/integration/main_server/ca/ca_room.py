@@ -1,7 +1,6 @@
 """A CA for tests: a folder, a ledger, and `gatepost` run on both as on the CA's own machine."""
 
 import json
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -101,15 +100,3 @@ class CaRoom:
         file = self.folder / name
         file.write_bytes(content)
         return file
-
-
-def openssl(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """The judge. It has a time to answer, and needs no terminal."""
-    return subprocess.run(
-        ["openssl", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )

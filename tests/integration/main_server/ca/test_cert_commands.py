@@ -17,7 +17,8 @@ from main_server.ca.requests import Asked, grant
 from main_server.database import transact
 from main_server.tables import certificates
 from tests.csrs import make_csr
-from tests.integration.main_server.ca.ca_room import CaRoom, openssl
+from tests.integration.main_server.ca.ca_room import CaRoom
+from tests.judges import openssl
 
 
 def verify(room: CaRoom, name: str, *more: str) -> subprocess.CompletedProcess[str]:

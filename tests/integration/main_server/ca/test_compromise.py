@@ -6,7 +6,8 @@ from cryptography import x509
 
 from main_server.ca.authorities import Authorities
 from main_server.ca.parts import to_pem
-from tests.integration.main_server.ca.ca_room import CaRoom, openssl
+from tests.integration.main_server.ca.ca_room import CaRoom
+from tests.judges import openssl
 
 
 def pins(room: CaRoom) -> Path:

@@ -29,8 +29,9 @@ from main_server.settings import Authority as Settings
 from main_server.tables import certificates, crls, revocation_state
 from tests.factories import Pki, identity
 from tests.forging import altered
-from tests.integration.main_server.ca.ca_room import CaRoom, openssl
+from tests.integration.main_server.ca.ca_room import CaRoom
 from tests.integration.main_server.ca.served import served
+from tests.judges import openssl
 
 
 @pytest.fixture

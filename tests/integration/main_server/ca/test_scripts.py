@@ -4,7 +4,8 @@ import os
 import subprocess
 
 from infra.dev.paths import ROOT
-from tests.integration.main_server.ca.ca_room import CaRoom, openssl
+from tests.integration.main_server.ca.ca_room import CaRoom
+from tests.judges import openssl
 
 SCRIPTS = ("init_ca", "generate_cert", "renew_cert", "revoke_cert", "list_certs")
 
