@@ -8,6 +8,7 @@ from fastapi import Request
 from gatepost.clock import Clock
 from gatepost.errors import GatepostError, UnknownCertificate
 from gatepost.identity import Certificate, Identity
+from gatepost.queue import Queues
 from gatepost.revoked import Revoked
 from gatepost.service.http import CERTIFICATE
 from gatepost.service.requests import context_of
@@ -29,6 +30,7 @@ class Context:
     revoked: Revoked
     revocations: LedgerSource
     passwords: Passwords
+    queues: Queues
 
 
 def identify(context: Context) -> Callable[[Request], Identity]:

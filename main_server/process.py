@@ -25,6 +25,9 @@ from main_server.checks import Checks, Safety
 from main_server.context import Context, identify
 from main_server.database import Ledger, create_ledger_engine
 from main_server.edge.endpoints import create_router as create_edge_router
+from main_server.failed.endpoints import create_router as create_failed_router
+from main_server.failed.loop import redrive_loop
+from main_server.failed.redrives import create_router as create_redrives_router
 from main_server.keys.key_file import read_master_keys
 from main_server.keys.loop import keys_loop
 from main_server.keys.master import MasterKeys
@@ -33,6 +36,7 @@ from main_server.messages.endpoints import create_posts
 from main_server.messages.endpoints import create_router as create_messages_router
 from main_server.messages.housekeeping import housekeeping_loop, today
 from main_server.messages.partitions import ensure_partitions
+from main_server.reading.endpoints import create_router as create_reading_router
 from main_server.reconcile.loop import Reconciler
 from main_server.sessions.endpoints import create_router as create_sessions_router
 from main_server.settings import MainServerSettings
@@ -68,14 +72,22 @@ async def main(settings: MainServerSettings, child: Child) -> None:
             return
         ca = OnlineCa(child.log, settings.ca, ledger, clock, redis)
         context = Context(
-            ledger, keyring, clock, callers, ca, watched.revoked, watched.source, Passwords()
+            ledger,
+            keyring,
+            clock,
+            callers,
+            ca,
+            watched.revoked,
+            watched.source,
+            Passwords(),
+            Queues(redis, settings.redis.queue_name),
         )
-        queues = Queues(redis, settings.redis.queue_name)
         metrics = RequestMetrics("main_server")
         app = Requests(create_app(context), child.log, metrics)
         watched.start(loops, child.stop, redis)
         loops.start(callers_loop(child.stop, child.log, ledger, clock, callers))
-        loops.start(Reconciler(child.log, ledger, keyring, queues, clock).loop(child.stop))
+        loops.start(Reconciler(child.log, ledger, keyring, context.queues, clock).loop(child.stop))
+        loops.start(redrive_loop(child.stop, child.log, ledger, clock))
         loops.start(redis_loop(child.stop, child.log, redis, watch, redis_clock))
         loops.start(housekeeping_loop(child.stop, child.log, ledger, clock))
         loops.start(checks.loop(child.stop))
@@ -96,6 +108,9 @@ def create_app(context: Context) -> HotPosts:
     api.include_router(create_holders_router(context))
     api.include_router(create_sessions_router(context))
     api.include_router(create_users_router(context))
+    api.include_router(create_reading_router(context))
+    api.include_router(create_failed_router(context))
+    api.include_router(create_redrives_router(context))
     return HotPosts(api, identify(context), create_posts(context))
 
 

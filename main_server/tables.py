@@ -74,7 +74,7 @@ messages = Table(
     PrimaryKeyConstraint("message_id"),
     Index("ix_messages_client", "client_id", "message_id"),
     Index("ix_messages_status", "status", "message_id"),
-    Index("ix_messages_sender", "sender_number_hashed"),
+    Index("ix_messages_sender", "sender_number_hashed", "message_id"),
     **_OPTIONS,
 )
 
@@ -275,6 +275,28 @@ sign_in_tries = Table(
     Column("failures", Integer, nullable=False),
     Column("last_at", _time(), nullable=False),
     Index("ix_sign_in_tries_last", "last_at"),
+    **_OPTIONS,
+)
+
+redrives = Table(
+    "redrives",
+    metadata,
+    Column("redrive_id", BINARY(16), primary_key=True),
+    Column("domain", _name(128)),
+    Column("client_id", _name(193)),
+    Column("reason", _name(32)),
+    Column("first_id", BINARY(16), nullable=False),
+    Column("end_id", BINARY(16), nullable=False),
+    Column("rate_per_second", Integer, nullable=False),
+    Column("expected", Integer, nullable=False),
+    Column("state", Enum("running", "stopped", "finished"), nullable=False),
+    Column("next_at", _time(), nullable=False),
+    Column("redriven", Integer, nullable=False),
+    Column("actor", _name(255), nullable=False),
+    Column("created_at", _time(), nullable=False),
+    Column("ended_at", _time()),
+    Index("ix_redrives_state", "state", "next_at"),
+    Index("ix_redrives_domain", "domain", "redrive_id"),
     **_OPTIONS,
 )
 

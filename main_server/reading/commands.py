@@ -5,13 +5,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
+import msgspec
+
 from gatepost.cli.output import Output
 from gatepost.cli.words import COLOURS, ago
 from gatepost.queue import Queues, connect
 from gatepost.settings import load
 from main_server.commanding import in_words
 from main_server.database import Ledger, create_ledger_engine
-from main_server.reading.documents import story_document
+from main_server.reading.documents import message_document
 from main_server.reading.story import Story, story_of
 from main_server.reading.timeline import Kind, Step
 from main_server.settings import StoresOnly
@@ -26,7 +28,7 @@ def why(config: Path | None, message_id: str, *, json: bool) -> None:
     with in_words(_LOOK):
         story = asyncio.run(_ask(load(StoresOnly, config), UUID(message_id), now))
     if json:
-        output.result(story_document(story))
+        output.result(msgspec.to_builtins(message_document(story)))
     else:
         _say(output, story, now)
 

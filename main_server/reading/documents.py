@@ -1,42 +1,71 @@
-"""What people's questions are answered with, as the portal and scripts get it. Pure.
-
-Names of fields are those of a message's status at the boundary; `why` and `timeline` are added.
-"""
+"""What people's questions are answered with, as the portal and scripts get it. Pure."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from gatepost.clock import iso, to_ms
+from gatepost.ids import id_ms
+from gatepost.shown import Listed, Message, MessagePage, Step
+from main_server.reading import search, timeline
 from main_server.reading.story import Story
-from main_server.reading.timeline import Step, reason_in_words
+from main_server.reading.timeline import reason_in_words
 
 
-def story_document(story: Story) -> dict[str, Any]:
+def message_document(story: Story) -> Message:
     row = story.row
-    return {
-        "message_id": str(UUID(bytes=row.message_id)),
-        "client_id": row.client_id,
-        "domain": row.domain,
-        "status": row.status,
-        "reason": row.reason,
-        "reason_in_words": reason_in_words(row.reason) if row.status == "failed" else None,
-        "created_at": _time(row.created_at),
-        "queued_at": _time(row.queued_at),
-        "delivered_at": _time(row.delivered_at),
-        "expires_at": _time(row.expires_at),
-        "attempt_count": row.attempt_count,
-        "generation": row.generation,
-        "queue": row.queue,
-        "duplicate_of": str(UUID(bytes=row.duplicate_of)) if row.duplicate_of else None,
-        "why": story.told.why,
-        "timeline": [_step(one) for one in story.told.steps],
-    }
+    return Message(
+        message_id=str(UUID(bytes=row.message_id)),
+        client_id=row.client_id,
+        domain=row.domain,
+        status=row.status,
+        reason=row.reason,
+        created_at=time(row.created_at),
+        queued_at=time(row.queued_at),
+        delivered_at=time_or_none(row.delivered_at),
+        expires_at=time(row.expires_at),
+        attempt_count=row.attempt_count,
+        generation=row.generation,
+        queue=row.queue,
+        duplicate_of=str(UUID(bytes=row.duplicate_of)) if row.duplicate_of else None,
+        readable=row.key_id is not None,
+        why=story.told.why,
+        timeline=[_step(one) for one in story.told.steps],
+    )
 
 
-def _step(step: Step) -> dict[str, Any]:
-    return {"kind": step.kind, "at": _time(step.at), "what": step.what, "more": step.more}
+def page_document(page: search.Page) -> MessagePage:
+    looked = page.before if page.before is not None and not page.full else None
+    return MessagePage(
+        [_listed(one) for one in page.messages],
+        page.before.hex() if page.before else None,
+        iso(id_ms(UUID(bytes=looked))) if looked else None,
+    )
 
 
-def _time(moment: datetime | None) -> str | None:
-    return iso(to_ms(moment)) if moment else None
+def time(moment: datetime) -> str:
+    return iso(to_ms(moment))
+
+
+def time_or_none(moment: datetime | None) -> str | None:
+    return time(moment) if moment else None
+
+
+def _listed(listed: search.Listed) -> Listed:
+    entry = listed.entry
+    return Listed(
+        message_id=str(UUID(bytes=entry.message_id)),
+        client_id=entry.client_id,
+        domain=entry.domain,
+        status=entry.status,
+        reason=entry.reason,
+        reason_in_words=reason_in_words(entry.reason) if entry.status == "failed" else None,
+        created_at=time(entry.created_at),
+        delivered_at=time_or_none(entry.delivered_at),
+        due_at=time(entry.due_at) if entry.status == "queued" else None,
+        attempt_count=entry.attempt_count,
+        sender_number_masked=listed.number,
+    )
+
+
+def _step(step: timeline.Step) -> Step:
+    return Step(step.kind, time_or_none(step.at), step.what, step.more)

@@ -28,6 +28,7 @@ class Row:
     queue: str
     generation: int
     duplicate_of: bytes | None
+    key_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,24 @@ class Attempt:
     reason: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """What is needed to open a message, and to say whose it is."""
+
+    client_id: str
+    domain: str
+    key_id: int | None
+    encrypted_body: bytes | None
+
+
 def find_row(connection: Connection, message_id: bytes) -> Row | None:
     row = connection.execute(_of(Row, message_id)).one_or_none()
     return Row(*row) if row else None
+
+
+def find_sealed(connection: Connection, message_id: bytes) -> Sealed | None:
+    row = connection.execute(_of(Sealed, message_id)).one_or_none()
+    return Sealed(*row) if row else None
 
 
 def list_attempts(connection: Connection, message_id: bytes) -> list[Attempt]:

@@ -18,7 +18,7 @@ from main_server.database import Ledger
 from main_server.reading.story import Story, story_of
 from main_server.users.viewer import Viewer
 from tests.integration.main_server.conftest import settlement
-from tests.integration.main_server.reading.conftest import SUPER, Town
+from tests.integration.main_server.town import SUPER, Town
 
 DEAD_REDIS = "redis://127.0.0.1:1/0"
 

@@ -1,10 +1,12 @@
-"""Who sees what (I12)."""
+"""Who sees what: what is asked for narrows it, and never widens it (I12)."""
 
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from main_server.reading.scope import may_see
+from main_server.reading.scope import Asked, clients_within, domain_within, may_see
 from main_server.users.viewer import UserRole, Viewer
 
 OWN, OTHER = "one.example", "two.example"
@@ -32,3 +34,27 @@ def test_each_role_sees_its_part(role: UserRole, seen: list[str]) -> None:
 def test_a_client_of_another_domain_is_not_a_users_whatever_their_row_says() -> None:
     mixed = viewer(client_ids=frozenset(CLIENTS))
     assert not may_see(mixed, f"{OTHER}:a", OTHER)
+
+
+@given(
+    role=st.sampled_from([UserRole.USER, UserRole.ADMIN]),
+    domain=st.sampled_from([None, OWN, OTHER]),
+    client=st.sampled_from([None, *CLIENTS, "nobody:x"]),
+)
+def test_asking_widens_nothing(role: UserRole, domain: str | None, client: str | None) -> None:
+    who, asked = viewer(role), Asked(domain, client)
+    assert domain_within(who, asked) == OWN
+    of_domain = [f"{OWN}:a"] if role is UserRole.USER else [f"{OWN}:a", f"{OWN}:b"]
+    found = clients_within(who, asked, of_domain)
+    assert found is not None
+    assert all(may_see(who, one, OWN) for one in found)
+    if domain == OTHER or client not in (None, *of_domain):
+        assert found == []
+
+
+def test_a_super_administrator_is_narrowed_by_what_they_ask_for() -> None:
+    who = viewer(UserRole.SUPER_ADMIN)
+    assert clients_within(who, Asked(), None) is None
+    assert clients_within(who, Asked(client_id=f"{OTHER}:a"), None) == [f"{OTHER}:a"]
+    assert clients_within(who, Asked(OTHER), [f"{OTHER}:a"]) == [f"{OTHER}:a"]
+    assert clients_within(who, Asked(OTHER, f"{OWN}:a"), [f"{OTHER}:a"]) == []

@@ -32,6 +32,7 @@ ROW = Row(
     queue="message_queue",
     generation=0,
     duplicate_of=None,
+    key_id=1,
 )
 
 

@@ -1,0 +1,148 @@
+"""What the portal and the main server say to each other of messages; times are ISO 8601, UTC.
+
+Unknown fields are refused by who is called, and passed over by who asks: the main server may be the
+newer one.
+"""
+
+import msgspec
+
+
+class Step(msgspec.Struct, frozen=True):
+    """Of a timeline. `kind` is done, trouble or next; `at` is None where nobody noted the time."""
+
+    kind: str
+    at: str | None
+    what: str
+    more: str = ""
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the ledger knows of a message, but for what is in it; and its story, in words."""
+
+    message_id: str
+    client_id: str
+    domain: str
+    status: str
+    reason: str | None
+    created_at: str
+    queued_at: str
+    delivered_at: str | None
+    expires_at: str
+    attempt_count: int
+    generation: int
+    queue: str
+    duplicate_of: str | None
+    readable: bool
+    """Whether anything is kept that could be opened."""
+    why: str
+    timeline: list[Step]
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """A message in a list. The number is None where it can't be read any more."""
+
+    message_id: str
+    client_id: str
+    domain: str
+    status: str
+    reason: str | None
+    reason_in_words: str | None
+    created_at: str
+    delivered_at: str | None
+    due_at: str | None
+    attempt_count: int
+    sender_number_masked: str | None
+
+
+class MessagePage(msgspec.Struct, frozen=True):
+    """`before` asks for the next page. `looked_back_to` is there where this one isn't full, though
+    older messages were not looked at yet."""
+
+    messages: list[Listed]
+    before: str | None
+    looked_back_to: str | None
+
+
+class SenderSearch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A number, in a body: in an address it would be in logs and histories."""
+
+    number: str
+    domain: str | None = None
+
+
+class Sender(msgspec.Struct, frozen=True):
+    """What stands for a number in an address: its MACs, which say nothing to anybody else."""
+
+    sender: str
+
+
+class OpenOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    reason: str = ""
+
+
+class OpenedMessage(msgspec.Struct, frozen=True):
+    """`sender_number` is masked, even here: who needs all of it has it from the partner."""
+
+    message_id: str
+    sender_number_masked: str
+    message_body: str
+
+
+class FailedReason(msgspec.Struct, frozen=True):
+    reason: str | None
+    in_words: str
+    count: int
+    redrivable: bool
+
+
+class FailedReasons(msgspec.Struct, frozen=True):
+    reasons: list[FailedReason]
+
+
+class MessageIds(msgspec.Struct, frozen=True):
+    """Those that were changed."""
+
+    message_ids: list[str]
+
+
+class RedriveThese(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    message_ids: list[str]
+
+
+class DiscardThese(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    message_ids: list[str]
+    reason: str
+
+
+class RedriveOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """All that match; dates as in lists. A dry run counts them, and changes nothing."""
+
+    reason: str | None = None
+    client: str | None = None
+    domain: str | None = None
+    first: str | None = None
+    end: str | None = None
+    rate_per_second: int = 10
+    dry_run: bool = True
+
+
+class Redrive(msgspec.Struct, frozen=True, kw_only=True):
+    """`redrive_id` and `state` are None after a dry run: there is none."""
+
+    redrive_id: str | None
+    domain: str | None
+    client_id: str | None
+    reason: str | None
+    rate_per_second: int
+    expected: int
+    redriven: int
+    state: str | None
+    actor: str
+    created_at: str
+    ended_at: str | None
+
+
+class Redrives(msgspec.Struct, frozen=True):
+    """The latest first."""
+
+    redrives: list[Redrive]

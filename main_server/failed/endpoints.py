@@ -1,0 +1,103 @@
+"""What administrators ask about failed messages by way of the portal: look, redrive, discard."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request, Response
+
+from gatepost import shown
+from gatepost.errors import FieldError, Invalid
+from gatepost.service.requests import context_of
+from main_server.admin.bodies import read
+from main_server.context import Context
+from main_server.failed import service
+from main_server.failed.listing import count_by_reason, list_failed
+from main_server.failed.repository import LASTING, Selection
+from main_server.reading.asking import asked_by, reason_in, span_of
+from main_server.reading.documents import page_document
+from main_server.reading.endpoints import answer, cross, now_of
+from main_server.reading.listed.repository import Span
+from main_server.reading.scope import Asked, domain_within
+from main_server.reading.timeline import reason_in_words
+from main_server.sessions.viewing import viewer_of
+from main_server.users.viewer import UserRole, Viewer
+
+_NOBODYS = "\0"
+"""A domain that there can't be: what is asked of another's is answered as what isn't there."""
+
+
+def create_router(context: Context) -> APIRouter:
+    router = APIRouter(prefix="/api/portal/failed")
+    viewer = viewer_of(context, UserRole.ADMIN, UserRole.SUPER_ADMIN)
+
+    @router.get("")
+    async def count(
+        first: Annotated[datetime | None, Query(alias="from")] = None,
+        end: Annotated[datetime | None, Query(alias="to")] = None,
+        client: str | None = None,
+        domain: str | None = None,
+        asker: Viewer = viewer,
+    ) -> Response:
+        asked = asked_by(asker, domain, client)
+        await cross(context, asker, "failed.counted", asked, {})
+        selection = selection_of(asker, asked, span_of(first, end, now_of(context)))
+        found = await context.ledger.run(count_by_reason, selection)
+        return answer(shown.FailedReasons([_counted(*one) for one in found.items()]))
+
+    @router.get("/messages")
+    async def list_messages(
+        reason: str | None = None,
+        first: Annotated[datetime | None, Query(alias="from")] = None,
+        end: Annotated[datetime | None, Query(alias="to")] = None,
+        client: str | None = None,
+        domain: str | None = None,
+        before: str | None = None,
+        asker: Viewer = viewer,
+    ) -> Response:
+        asked = asked_by(asker, domain, client)
+        await cross(context, asker, "failed.listed", asked, {"reason": reason})
+        span = span_of(first, end, now_of(context), before)
+        selection = selection_of(asker, asked, span, reason_in(reason))
+        page = await context.ledger.run(list_failed, context.keyring, selection)
+        return answer(page_document(page))
+
+    @router.post("/redrive")
+    async def redrive_these(request: Request, asker: Viewer = viewer) -> Response:
+        wanted = _ids((await read(request, shown.RedriveThese)).message_ids)
+        done = await context.ledger.run(service.redrive_these, asker, wanted, now_of(context))
+        return _changed(request, "message.redriven", done)
+
+    @router.post("/discard")
+    async def discard_these(request: Request, asker: Viewer = viewer) -> Response:
+        wanted = await read(request, shown.DiscardThese)
+        work = partial(service.discard_these, ids=_ids(wanted.message_ids), reason=wanted.reason)
+        done = await context.ledger.run(work, viewer=asker, now=now_of(context))
+        return _changed(request, "message.discarded", done)
+
+    return router
+
+
+def selection_of(asker: Viewer, asked: Asked, span: Span, reason: str | None = None) -> Selection:
+    domain = domain_within(asker, asked)
+    foreign = domain is not None and asked.domain not in (None, domain)
+    return Selection(span.first, span.end, _NOBODYS if foreign else domain, asked.client_id, reason)
+
+
+def _ids(texts: Sequence[str]) -> list[UUID]:
+    try:
+        return [UUID(text) for text in texts]
+    except ValueError:
+        raise Invalid(errors=[FieldError("/message_ids", "holds what is no id")]) from None
+
+
+def _changed(request: Request, event: str, done: Sequence[UUID]) -> Response:
+    context_of(request.scope).event = event
+    context_of(request.scope).fields["messages"] = len(done)
+    return answer(shown.MessageIds([str(one) for one in done]))
+
+
+def _counted(reason: str | None, count: int) -> shown.FailedReason:
+    return shown.FailedReason(reason, reason_in_words(reason), count, reason not in LASTING)

@@ -1,0 +1,163 @@
+"""SQL for failed messages and their redrives. Rows leave `failed` only here, or by a late success.
+
+    failed → queued, as a later generation · failed → failed, discarded
+
+Rows are locked in the order of their ids, as everywhere, after the redrive that they belong to.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, func, insert, select, update
+
+from main_server.tables import messages, redrives
+
+_m, _r = messages.c, redrives.c
+
+LASTING = ("discarded", "unreadable")
+"""What failed for these reasons stays as it is: somebody wanted it so, or nobody can read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Failed messages that somebody means; None means all of that kind."""
+
+    first_id: bytes
+    end_id: bytes
+    domain: str | None = None
+    client_id: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Redrive:
+    redrive_id: bytes
+    domain: str | None
+    client_id: str | None
+    reason: str | None
+    first_id: bytes
+    end_id: bytes
+    rate_per_second: int
+    expected: int
+    state: str
+    next_at: datetime
+    redriven: int
+    actor: str
+    created_at: datetime
+    ended_at: datetime | None
+
+    @property
+    def left(self) -> Selection:
+        return Selection(self.first_id, self.end_id, self.domain, self.client_id, self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is decided by of a failed row, and what the audit log says of it."""
+
+    message_id: bytes
+    domain: str
+    reason: str | None
+    has_body: bool
+
+
+def count_by_reason(connection: Connection, selection: Selection) -> dict[str | None, int]:
+    query = _selected(select(_m.reason, func.count()), selection).group_by(_m.reason)
+    return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def count_redrivable(connection: Connection, selection: Selection) -> int:
+    query = _selected(select(func.count()).select_from(messages), selection).where(_redrivable())
+    return int(connection.execute(query).scalar_one())
+
+
+def list_redrivable(connection: Connection, selection: Selection, limit: int) -> list[bytes]:
+    """The oldest first, as they came."""
+    query = _selected(select(_m.message_id), selection).where(_redrivable())
+    return list(connection.execute(query.order_by(_m.message_id).limit(limit)).scalars())
+
+
+def list_failed(connection: Connection, selection: Selection, limit: int) -> list[bytes]:
+    """The newest first."""
+    query = _selected(select(_m.message_id), selection).order_by(_m.message_id.desc())
+    return list(connection.execute(query.limit(limit)).scalars())
+
+
+def lock_failed(connection: Connection, ids: Sequence[bytes]) -> list[Standing]:
+    """Those of them that are failed now."""
+    columns = _m.message_id, _m.domain, _m.reason, _m.encrypted_body.is_not(None)
+    query = select(*columns).where(_m.message_id.in_(sorted(ids)), _m.status == "failed")
+    rows = connection.execute(query.order_by(_m.message_id).with_for_update())
+    return [Standing(row[0], row[1], row[2], bool(row[3])) for row in rows]
+
+
+def queue_again(
+    connection: Connection, ids: Sequence[bytes], now: datetime, expires_at: datetime
+) -> None:
+    """A later generation of each: due now, with a time of its own."""
+    values = {"status": "queued", "reason": None, "due_at": now, "expires_at": expires_at}
+    statement = update(messages).where(_m.message_id.in_(ids), _m.status == "failed")
+    connection.execute(statement.values(**values, generation=_m.generation + 1))
+
+
+def discard(connection: Connection, ids: Sequence[bytes]) -> None:
+    statement = update(messages).where(_m.message_id.in_(ids), _m.status == "failed")
+    connection.execute(statement.values(reason="discarded"))
+
+
+def add_redrive(connection: Connection, redrive: Redrive) -> None:
+    values = {name: getattr(redrive, name) for name in Redrive.__slots__}
+    connection.execute(insert(redrives).values(values))
+
+
+def find_redrive(
+    connection: Connection, redrive_id: bytes, domain: str | None, *, lock: bool = False
+) -> Redrive | None:
+    """`domain` is the one that the asker is confined to."""
+    query = _within(_redrives(), domain).where(_r.redrive_id == redrive_id)
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    return Redrive(*row) if row else None
+
+
+def list_redrives(connection: Connection, domain: str | None, limit: int) -> list[Redrive]:
+    """The latest first."""
+    query = _within(_redrives(), domain).order_by(_r.redrive_id.desc()).limit(limit)
+    return [Redrive(*row) for row in connection.execute(query)]
+
+
+def lock_due(connection: Connection, now: datetime) -> Redrive | None:
+    """One whose turn it is, and that no other main server is about."""
+    query = _redrives().where(_r.state == "running", _r.next_at <= now).order_by(_r.next_at)
+    row = connection.execute(query.limit(1).with_for_update(skip_locked=True)).one_or_none()
+    return Redrive(*row) if row else None
+
+
+def go_on(connection: Connection, redrive: Redrive, **values: Any) -> None:
+    statement = update(redrives).where(_r.redrive_id == redrive.redrive_id)
+    connection.execute(statement.values(**values))
+
+
+def _redrives() -> Select[Any]:
+    return select(*(_r[name] for name in Redrive.__slots__))
+
+
+def _within(query: Select[Any], domain: str | None) -> Select[Any]:
+    return query if domain is None else query.where(_r.domain == domain)
+
+
+def _redrivable() -> ColumnElement[bool]:
+    return _m.encrypted_body.is_not(None) & func.coalesce(_m.reason, "").not_in(LASTING)
+
+
+def _selected(query: Select[Any], selection: Selection) -> Select[Any]:
+    """Along the failed ones: however many were delivered in that time, they aren't looked at."""
+    asked = {_m.domain: selection.domain, _m.client_id: selection.client_id}
+    asked[_m.reason] = selection.reason
+    return query.with_hint(messages, "FORCE INDEX (ix_messages_status)").where(
+        _m.status == "failed",
+        _m.message_id >= selection.first_id,
+        _m.message_id < selection.end_id,
+        *(column == value for column, value in asked.items() if value is not None),
+    )

@@ -1,0 +1,118 @@
+"""What the portal asks about messages, for a person: lists, one with its story, its content."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request, Response
+
+from gatepost.clock import from_ms
+from gatepost.contract import encode_json
+from gatepost.errors import CannotOpen, FieldError, Invalid, NotFound
+from gatepost.service.requests import context_of
+from gatepost.shown import OpenedMessage, OpenOrder, Sender, SenderSearch
+from main_server.admin.bodies import read
+from main_server.context import Context
+from main_server.reading.asking import asked_by, macs_of, number_in, span_of
+from main_server.reading.crossing import note_crossing
+from main_server.reading.documents import message_document, page_document
+from main_server.reading.masking import mask
+from main_server.reading.opening import Opening, open_message
+from main_server.reading.scope import Asked, domain_within
+from main_server.reading.search import Query as Wanted
+from main_server.reading.search import search
+from main_server.reading.story import story_of
+from main_server.sessions.viewing import viewer_of
+from main_server.users.viewer import Viewer
+
+
+class Status(StrEnum):
+    QUEUED = "queued"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    ERASED = "erased"
+    DUPLICATE = "duplicate"
+
+
+def create_router(context: Context) -> APIRouter:
+    router = APIRouter(prefix="/api/portal/messages")
+    viewer = viewer_of(context)
+
+    @router.get("")
+    async def list_messages(
+        first: Annotated[datetime | None, Query(alias="from")] = None,
+        end: Annotated[datetime | None, Query(alias="to")] = None,
+        status: Status | None = None,
+        client: str | None = None,
+        domain: str | None = None,
+        sender: str | None = None,
+        before: str | None = None,
+        asker: Viewer = viewer,
+    ) -> Response:
+        asked = asked_by(asker, domain, client)
+        span = span_of(first, end, now_of(context), before)
+        wanted = Wanted(span, asked, status.value if status else None, macs_of(sender))
+        details = {"status": status, "number": bool(sender), "page": before or "first"}
+        await cross(context, asker, "messages.listed", asked, details)
+        page = await context.ledger.run(search, context.keyring, asker, wanted)
+        return answer(page_document(page))
+
+    @router.post("/sender")
+    async def name_sender(request: Request, asker: Viewer = viewer) -> Response:
+        return answer(_name_sender(context, asker, await read(request, SenderSearch)))
+
+    @router.get("/{message_id}")
+    async def show_message(message_id: UUID, asker: Viewer = viewer) -> Response:
+        story = await story_of(context.ledger, context.queues, message_id, asker, now_of(context))
+        asked = Asked(story.row.domain, story.row.client_id)
+        await cross(context, asker, "message.seen", asked, {"message_id": str(message_id)})
+        return answer(message_document(story))
+
+    @router.post("/{message_id}/open")
+    async def open_one(message_id: UUID, request: Request, asker: Viewer = viewer) -> Response:
+        reason = (await read(request, OpenOrder)).reason
+        context_of(request.scope).event = "message.opened"
+        wanted = Opening(asker, message_id, reason)
+        try:
+            content = await context.ledger.run(
+                open_message, context.keyring, wanted, now_of(context)
+            )
+        except CannotOpen:
+            raise NotFound("Nobody can read this message any more.") from None
+        number = mask(content.sender_number)
+        return answer(OpenedMessage(str(message_id), number, content.message_body))
+
+    return router
+
+
+async def cross(
+    context: Context, asker: Viewer, action: str, asked: Asked, details: dict[str, Any]
+) -> None:
+    await context.ledger.run(note_crossing, asker, action, asked, details, now_of(context))
+
+
+def answer(document: Any) -> Response:
+    """Never kept by anybody on the way: it is for one person, and for now."""
+    headers = {"cache-control": "no-store"}
+    return Response(encode_json(document), media_type="application/json", headers=headers)
+
+
+def now_of(context: Context) -> datetime:
+    return from_ms(context.clock.now_ms()).replace(tzinfo=UTC)
+
+
+def _name_sender(context: Context, asker: Viewer, wanted: SenderSearch) -> Sender:
+    """The MACs differ between domains, so that equal ones tell nothing across their walls."""
+    number = number_in(wanted.number)
+    domain = domain_within(asker, Asked(wanted.domain))
+    if domain is None:
+        raise Invalid(
+            errors=[FieldError("/domain", "say in which domain the number is looked for")]
+        )
+    return Sender(_joined([mac for _, mac in context.keyring.number_hashes(domain, number)]))
+
+
+def _joined(macs: Sequence[bytes]) -> str:
+    return ",".join(mac.hex() for mac in macs)

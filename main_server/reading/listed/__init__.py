@@ -1,0 +1,1 @@
+"""Lists of messages: the part of `reading` that has SQL of its own."""

@@ -1,0 +1,339 @@
+"""What people see of messages by way of the portal, on a running stack: theirs, and nothing else
+(I12); what is opened for them, redriven and discarded; and that a redriven one is delivered."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import product
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from sqlalchemy import text
+
+from gatepost.identity import Identity, Role
+from gatepost.people import UserRole
+from infra.dev.stack import Stack
+from main_server.database import transact
+from main_server.users import links, service
+from main_server.users.service import NewUser
+from tests.acceptance.site import Site, accepted, eventually, post
+from tests.factories import BODY, ids
+from tests.integration.main_server.people import HASH, PASSWORD
+
+NUMBER = "+491701234567"
+WHY = "the partner asks for it"
+NOT_COMPARED = {"date", "x-request-id", "server-timing"}
+
+
+@dataclass
+class Reader:
+    """Somebody who has signed in."""
+
+    portal: httpx.Client
+    token: str
+
+    def get(self, path: str, **query: Any) -> httpx.Response:
+        return self._ask("GET", path, params=query)
+
+    def post(self, path: str, **body: Any) -> httpx.Response:
+        return self._ask("POST", path, json=body)
+
+    def found(self, path: str = "/messages", **query: Any) -> set[str]:
+        answer = self.get(path, **query)
+        assert answer.status_code == 200, answer.text
+        return {one["message_id"] for one in answer.json()["messages"]}
+
+    def _ask(self, method: str, path: str, **given: Any) -> httpx.Response:
+        headers = {"authorization": f"Bearer {self.token}"}
+        return self.portal.request(method, f"/api/portal{path}", headers=headers, **given)
+
+
+@dataclass
+class Town:
+    """A domain with clients a and b that have each sent a message, one of a's that has failed, and
+    three people: of a, of b, and its administrator."""
+
+    site: Site
+    portal: httpx.Client
+    domain: str = field(default_factory=lambda: f"t{uuid4().hex[:10]}.example")
+
+    def __post_init__(self) -> None:
+        self.a, self.failed = self._send("a", 2)
+        (self.b,) = self._send("b", 1)
+        self.fail(self.failed)
+        self.of_a = self.reader(UserRole.USER, "a")
+        self.of_b = self.reader(UserRole.USER, "b")
+        self.admin = self.reader(UserRole.ADMIN)
+
+    @property
+    def messages(self) -> set[str]:
+        return {self.a, self.failed, self.b}
+
+    def reader(self, role: UserRole, *clients: str, domain: str | None = None) -> Reader:
+        name, now = f"p-{uuid4().hex[:8]}", datetime.now(UTC)
+        whole = NewUser(
+            domain=domain or self.domain,
+            name=name,
+            role=role,
+            client_ids=frozenset(f"{self.domain}:{one}" for one in clients),
+        )
+        user = service.create(self.site.engine, whole, now, "tester")
+        token = links.make_link(self.site.engine, user, now, "tester")
+        links.set_password(self.site.engine, token, HASH, now)
+        said = {"domain": user.domain, "name": name, "password": PASSWORD, "address": name}
+        answer = self.portal.post("/api/portal/session", json=said)
+        assert answer.status_code == 200, answer.text
+        return Reader(self.portal, answer.json()["access_token"])
+
+    def fail(self, message_id: str) -> None:
+        """As a worker would say of one that is refused for good."""
+        statement = text(
+            "UPDATE messages SET status = 'failed', reason = 'refused', delivered_at = NULL"
+            " WHERE message_id = UNHEX(REPLACE(:id, '-', ''))"
+        )
+        transact(self.site.engine, lambda c: c.execute(statement, {"id": message_id}))
+
+    def audited(self, action: str) -> list[dict[str, Any]]:
+        query = text("SELECT details FROM audit_log WHERE action = :a AND domain = :d")
+        given = {"a": action, "d": self.domain}
+        rows = transact(self.site.engine, lambda c: c.execute(query, given).scalars().all())
+        return [json.loads(one) for one in rows]
+
+    def _send(self, name: str, count: int) -> list[str]:
+        pair = self.site.issue(Identity(self.domain, Role.CLIENT, name))
+        with self.site.calling(pair.files) as client:
+            said = {"sender_number": NUMBER, "message_body": BODY}
+            sent = [accepted(post(client, json=said)) for _ in range(count)]
+
+        def delivered() -> bool:
+            rows = [self.site.row(one) for one in sent]
+            return all(row and row["status"] == "delivered" for row in rows)
+
+        eventually(delivered, "they are delivered")
+        return sent
+
+
+@pytest.fixture(scope="session")
+def site(stack: Stack) -> Site:
+    site = Site(stack)
+    site.wait_ready()
+    return site
+
+
+@pytest.fixture(scope="session")
+def portal(site: Site) -> Iterator[httpx.Client]:
+    pair = site.issue(Identity("gatepost", Role.PORTAL, f"portal-{uuid4().hex[:8]}"))
+    with site.calling(pair.files, "main_server") as client:
+        eventually(lambda: client.get("/api/portal/keys").status_code == 200, "it is known")
+        yield client
+
+
+@pytest.fixture(scope="module")
+def towns(site: Site, portal: httpx.Client) -> tuple[Town, Town]:
+    return Town(site, portal), Town(site, portal)
+
+
+@pytest.fixture(scope="module")
+def town(towns: tuple[Town, Town]) -> Town:
+    return towns[0]
+
+
+@pytest.fixture(scope="module")
+def redrives(towns: tuple[Town, Town]) -> list[str]:
+    """One of each domain, which is over; what it redrove has failed again."""
+    order = {"dry_run": False, "reason": "refused"}
+    begun = [one.admin.post("/failed/redrives", **order).json()["redrive_id"] for one in towns]
+
+    def delivered(town: Town) -> bool:
+        row = town.site.row(town.failed)
+        return row is not None and row["status"] == "delivered"
+
+    for town in towns:
+        eventually(lambda town=town: delivered(town), "it is delivered", 60)  # type: ignore[misc]
+        town.fail(town.failed)
+    return begun
+
+
+@pytest.fixture(scope="module")
+def eve(town: Town) -> Reader:
+    return town.reader(UserRole.SUPER_ADMIN, domain="gatepost")
+
+
+def same(one: httpx.Response, other: httpx.Response) -> bool:
+    def seen(answer: httpx.Response) -> tuple[int, Any, Any]:
+        headers = {k: v for k, v in answer.headers.items() if k not in NOT_COMPARED}
+        said = answer.json()
+        said.pop("request_id", None)
+        said.pop("created_at", None)  # of a dry run: when it was asked
+        return answer.status_code, said, headers
+
+    return seen(one) == seen(other)
+
+
+def test_each_sees_their_part(towns: tuple[Town, Town], eve: Reader) -> None:
+    town, other = towns
+    assert town.of_a.found() == {town.a, town.failed}
+    assert town.of_b.found() == {town.b}
+    assert town.admin.found() == town.messages
+    assert town.admin.found(client="b") == {town.b}
+    assert town.admin.found(status="failed") == {town.failed}
+    assert eve.found() >= town.messages | other.messages
+    assert eve.found(domain=other.domain) == other.messages
+    assert other.audited("messages.listed"), "that she crossed the wall is written down"
+
+
+def test_a_number_is_looked_for_without_being_in_an_address(towns: tuple[Town, Town]) -> None:
+    town, other = towns
+    sender = town.admin.post("/messages/sender", number="+49 170 1234567").json()["sender"]
+    assert "1234567" not in sender
+    assert town.admin.found(sender=sender) == town.messages
+    assert town.of_b.found(sender=sender) == {town.b}
+    assert other.admin.found(sender=sender) == set()
+    (listed,) = town.of_b.get("/messages").json()["messages"]
+    assert listed["sender_number_masked"] == "+491****567"
+    assert BODY not in town.admin.get("/messages").text
+
+
+def test_a_message_tells_its_story_and_is_opened_for_who_may(town: Town, eve: Reader) -> None:
+    path = f"/messages/{town.a}"
+    said = town.of_a.get(path).json()
+    assert said["why"].startswith("It was delivered ")
+    assert said["timeline"][-1]["what"] == "Delivered"
+    assert BODY not in json.dumps(said)
+    mine = town.of_a.post(f"{path}/open")
+    assert mine.headers["cache-control"] == "no-store"
+    assert mine.json()["message_body"] == BODY
+    for other in (town.admin, eve):
+        refused = other.post(f"{path}/open")
+        assert refused.status_code == 422
+        assert refused.json()["errors"][0]["pointer"] == "/reason"
+        assert other.post(f"{path}/open", reason=WHY).json()["message_body"] == BODY
+    reasons = [one["reason"] for one in town.audited("message.opened")]
+    assert reasons == ["", WHY, WHY]
+
+
+WITH_ID = [
+    ("GET", "/messages/ID", {}),
+    ("POST", "/messages/ID/open", {"reason": WHY}),
+    ("POST", "/failed/redrives/ID/stop", {}),
+    ("POST", "/failed/redrive", {"message_ids": ["ID"]}),
+    ("POST", "/failed/discard", {"message_ids": ["ID"], "reason": WHY}),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), WITH_ID)
+def test_a_foreign_id_is_answered_as_one_that_is_not_there(
+    towns: tuple[Town, Town], redrives: list[str], method: str, path: str, body: dict[str, Any]
+) -> None:
+    """Two domains, three people each: whatever isn't theirs, they can't tell from nothing (I12)."""
+
+    def ask(reader: Reader, id_: str) -> httpx.Response:
+        given = json.loads(json.dumps(body).replace("ID", id_))
+        call = reader.get if method == "GET" else reader.post
+        return call(path.replace("ID", id_), **given)
+
+    for (town, theirs), reader in product(
+        ((towns[0], towns[1]), (towns[1], towns[0])), ("of_a", "of_b", "admin")
+    ):
+        foreign = [theirs.a, theirs.failed, theirs.b, redrives[towns.index(theirs)]]
+        if reader == "of_b":
+            foreign += [town.a, town.failed]
+        asker: Reader = getattr(town, reader)
+        for id_ in foreign:
+            nothing = ask(asker, str(ids.new()))
+            assert same(ask(asker, id_), nothing), (reader, nothing.text)
+    for town in towns:
+        row = town.site.row(town.failed)
+        assert row
+        assert row["reason"] == "refused", "none of it has changed anything"
+
+
+@pytest.mark.parametrize("path", ["/messages", "/failed", "/failed/messages"])
+def test_lists_and_counts_know_nothing_of_another_domain(
+    towns: tuple[Town, Town], path: str
+) -> None:
+    town, other = towns
+    for asked in (
+        {"domain": other.domain},
+        {"client": f"{other.domain}:a"},
+        {"client": f"{other.domain}:a", "domain": other.domain},
+    ):
+        nothing = {name: value.replace(other.domain, "no.example") for name, value in asked.items()}
+        for reader in (town.of_a, town.of_b, town.admin):
+            assert same(reader.get(path, **asked), reader.get(path, **nothing)), asked
+    dry = {"dry_run": True, "reason": "refused"}
+    theirs = town.admin.post("/failed/redrives", domain=other.domain, **dry)
+    assert theirs.json()["expected"] == 0
+
+
+def test_only_administrators_redrive_and_discard(town: Town) -> None:
+    for answer in (
+        town.of_a.get("/failed"),
+        town.of_a.get("/failed/messages"),
+        town.of_a.get("/failed/redrives"),
+        town.of_a.post("/failed/redrive", message_ids=[town.failed]),
+        town.of_a.post("/failed/discard", message_ids=[town.failed], reason=WHY),
+        town.of_a.post("/failed/redrives"),
+    ):
+        assert answer.status_code == 403
+        assert answer.json()["type"] == "urn:gatepost:problem:wrong-role"
+
+
+def test_what_failed_is_counted_tried_dry_redriven_and_delivered(
+    site: Site, portal: httpx.Client
+) -> None:
+    town = Town(site, portal)
+    town.fail(town.b)
+    (reason,) = town.admin.get("/failed").json()["reasons"]
+    assert (reason["reason"], reason["count"], reason["redrivable"]) == ("refused", 2, True)
+    assert town.admin.found("/failed/messages", reason="refused") == {town.failed, town.b}
+    dry = town.admin.post("/failed/redrives", reason="refused", client="a").json()
+    assert (dry["expected"], dry["redrive_id"]) == (1, None)
+    assert not town.audited("redrive.started")
+    order = {"reason": "refused", "rate_per_second": 50, "dry_run": False}
+    begun = town.admin.post("/failed/redrives", **order).json()
+    assert (begun["expected"], begun["state"]) == (2, "running")
+
+    def delivered() -> bool:
+        rows = [site.row(one) for one in (town.failed, town.b)]
+        return all(row and (row["status"], row["generation"]) == ("delivered", 1) for row in rows)
+
+    eventually(delivered, "they are delivered after all", 60)
+    (shown,) = town.admin.get("/failed/redrives").json()["redrives"]
+    assert (shown["state"], shown["redriven"]) == ("finished", 2)
+    assert "after it was redriven once" in town.admin.get(f"/messages/{town.b}").json()["why"]
+
+
+def test_what_is_discarded_stays_so(site: Site, portal: httpx.Client) -> None:
+    town = Town(site, portal)
+    refused = town.admin.post("/failed/discard", message_ids=[town.failed], reason=" ")
+    assert refused.status_code == 422
+    done = town.admin.post("/failed/discard", message_ids=[town.failed], reason=WHY).json()
+    assert done["message_ids"] == [town.failed]
+    again = town.admin.post("/failed/redrive", message_ids=[town.failed]).json()
+    assert again["message_ids"] == []
+    (entry,) = town.audited("message.discarded")
+    assert entry == {"reason": WHY, "message_ids": [town.failed]}
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("/messages", {"status": "waiting"}),
+        ("/messages", {"before": "x"}),
+        ("/messages", {"from": "2030-01-01", "to": "2029-01-01"}),
+        ("/messages", {"sender": "CANARY"}),
+        ("/messages", {"client": "a b"}),
+        ("/messages/CANARY", {}),
+        ("/failed/messages", {"reason": "é"}),
+    ],
+)
+def test_what_is_not_on_the_list_is_refused_and_not_repeated(
+    town: Town, path: str, query: dict[str, str]
+) -> None:
+    answer = town.admin.get(path, **query)
+    assert answer.status_code == 422
+    assert "CANARY" not in answer.text

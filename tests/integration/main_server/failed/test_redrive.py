@@ -1,0 +1,224 @@
+"""Redriving and discarding failed messages: what is changed, how fast, by whom, and the audit."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from gatepost.contract import DeliveryOffer, Settlement
+from gatepost.errors import Invalid, NotFound
+from gatepost.queue import Queues, connect
+from main_server.database import Ledger, transact
+from main_server.failed import service
+from main_server.failed.repository import Redrive, Selection, count_by_reason, find_redrive
+from main_server.failed.service import Order
+from main_server.keys.lifetimes import MAX_LIFETIME
+from main_server.reconcile.to_queue import ToQueue
+from tests.integration.main_server.conftest import settlement
+from tests.integration.main_server.reconcile.conftest import clock_ahead
+from tests.integration.main_server.town import SUPER, Town
+
+LAST = b"\xff" * 16
+
+
+def now(ahead: float = 0) -> datetime:
+    return datetime.now(UTC) + timedelta(seconds=ahead)
+
+
+def failed(town: Town, count: int = 1, name: str = "a", reason: str = "refused") -> list[UUID]:
+    """As a worker says it."""
+    room = town.client(name)
+    envelopes = [room.envelope(message_id=town.ids.new()) for _ in range(count)]
+    room.register(*envelopes)
+    room.settle(*(settlement(one, 1, Settlement.FAILED, reason=reason) for one in envelopes))
+    return [one.message_id for one in envelopes]
+
+
+def selection(town: Town, **given: Any) -> Selection:
+    return Selection(bytes(16), LAST, town.domain, **given)
+
+
+def start(town: Town, rate: int = 10, **given: Any) -> Redrive:
+    order = Order(selection(town, **given), rate)
+    return service.start(town.engine, town.admin(), order, uuid4(), now())
+
+
+def states(town: Town, ids: list[UUID]) -> list[str]:
+    return [town.client("a").status(one)[0] for one in ids]
+
+
+def drain(town: Town, redrive: Redrive, most: int = 100) -> list[int]:
+    """Takes the turns that a loop would take, until this redrive is over."""
+    turns: list[int] = []
+    for second in range(most):
+        service.take_turn(town.engine, now(second * 2 + 1))
+        seen = look(town, redrive)
+        turns.append(seen.redriven)
+        if seen.state != "running":
+            return turns
+    raise AssertionError(f"it does not end: {turns}")
+
+
+def look(town: Town, redrive: Redrive) -> Redrive:
+    found = transact(town.engine, lambda c: find_redrive(c, redrive.redrive_id, None))
+    assert found is not None
+    return found
+
+
+def test_they_are_counted_by_reason(town: Town) -> None:
+    failed(town, 2), failed(town, 1, reason="attempts_used"), town.send("a")
+    other = Town(town.engine, town.ring)
+    failed(other)
+    counted = transact(town.engine, lambda c: count_by_reason(c, selection(town)))
+    assert counted == {"refused": 2, "attempts_used": 1}
+
+
+def test_a_redrive_starts_each_message_anew_and_no_more(town: Town) -> None:
+    ids, of_b = failed(town, 3), failed(town, 1, "b")
+    delivered = town.send("a")
+    town.client("a").force(delivered[0], status="delivered")
+    before = town.client("a").row(ids[0])
+    redrive = start(town, client_id=f"{town.domain}:a")
+    assert redrive.expected == 3
+    assert states(town, ids) == ["failed"] * 3, "to start it is not to do it"
+    drain(town, redrive)
+    assert states(town, ids + of_b + delivered) == [*["queued"] * 3, "failed", "delivered"]
+    after = town.client("a").row(ids[0])
+    assert before
+    assert after
+    assert (after["generation"], after["reason"], after["attempt_count"]) == (1, None, 1)
+    assert abs(after["expires_at"] - after["due_at"] - MAX_LIFETIME) < timedelta(seconds=1)
+    same = ("encrypted_body", "key_id", "created_at", "queued_at", "client_id", "message_id")
+    assert {name: after[name] for name in same} == {name: before[name] for name in same}
+    assert look(town, redrive).state == "finished"
+
+
+def test_it_goes_at_the_rate_and_on_after_a_restart(town: Town) -> None:
+    """A turn needs nothing but the ledger: who takes the next one doesn't matter."""
+    ids = failed(town, 7)
+    redrive = start(town, rate=3)
+    moment = now(1)
+    assert service.take_turn(town.engine, moment) == 3
+    assert states(town, ids) == [*["queued"] * 3, *["failed"] * 4], "the oldest first"
+    assert service.take_turn(town.engine, moment + timedelta(milliseconds=900)) is None
+    assert drain(town, redrive)[-1] == 7
+    assert states(town, ids) == ["queued"] * 7
+
+
+def test_it_can_be_stopped(town: Town) -> None:
+    ids = failed(town, 4)
+    redrive = start(town, rate=1)
+    service.take_turn(town.engine, now(1))
+    stopped = service.stop(town.engine, town.admin(), UUID(bytes=redrive.redrive_id), now())
+    assert (stopped.state, stopped.redriven) == ("stopped", 1)
+    service.take_turn(town.engine, now(60))
+    assert states(town, ids).count("queued") == 1
+    again = service.stop(town.engine, town.admin(), UUID(bytes=redrive.redrive_id), now())
+    assert again == stopped
+    assert told(town, "redrive.stopped") == [{"redriven": 1}]
+
+
+def told(town: Town, action: str) -> list[dict[str, Any]]:
+    return [json.loads(details) for _, _, details in town.audited(action)]
+
+
+def test_all_of_it_is_in_the_audit_log(town: Town) -> None:
+    ids = failed(town, 3)
+    redrive = start(town, rate=2)
+    drain(town, redrive)
+    (begun,) = told(town, "redrive.started")
+    assert begun == {"expected": 3, "rate_per_second": 2, "client_id": None, "reason": None}
+    redriven = [one for turn in told(town, "message.redriven") for one in turn["message_ids"]]
+    assert redriven == [str(one) for one in ids]
+    assert told(town, "redrive.finished") == [{"redriven": 3}]
+    assert {actor for actor, _, _ in town.audited("message.redriven")} == {town.admin().actor}
+
+
+def test_what_cannot_or_must_not_be_delivered_is_left(town: Town) -> None:
+    bodiless, unreadable, discarded, good = failed(town, 4)
+    town.client("a").force(bodiless, encrypted_body=None, key_id=None)
+    town.client("a").force(unreadable, reason="unreadable")
+    done = service.discard_these(town.engine, town.admin(), [discarded], "asked to", now())
+    assert done == [discarded]
+    assert town.client("a").status(discarded)[:2] == ("failed", "discarded")
+    assert service.count(town.engine, selection(town)) == 1
+    everything = [bodiless, unreadable, discarded, good]
+    assert service.redrive_these(town.engine, town.admin(), everything, now()) == [good]
+    (entry,) = told(town, "message.discarded")
+    assert entry == {"reason": "asked to", "message_ids": [str(discarded)]}
+    again = service.discard_these(town.engine, town.admin(), [discarded], "asked to", now())
+    assert again == [], "it is discarded once"
+
+
+def test_a_late_success_while_it_waits_for_its_turn_stands(town: Town) -> None:
+    ids = failed(town, 2)
+    redrive = start(town, rate=1)
+    service.take_turn(town.engine, now(1))
+    town.client("a").force(ids[1], status="delivered", reason=None)
+    drain(town, redrive)
+    assert states(town, ids) == ["queued", "delivered"]
+
+
+@pytest.mark.parametrize("rate", [0, 501, -1])
+def test_a_rate_that_is_none_is_refused(town: Town, rate: int) -> None:
+    failed(town)
+    with pytest.raises(Invalid):
+        start(town, rate=rate)
+
+
+def test_what_matches_nothing_is_not_started(town: Town) -> None:
+    with pytest.raises(NotFound):
+        start(town)
+    assert told(town, "redrive.started") == []
+
+
+def test_a_call_that_lost_its_answer_may_be_repeated(town: Town) -> None:
+    failed(town)
+    redrive_id, order = uuid4(), Order(selection(town), 1)
+    first = service.start(town.engine, town.admin(), order, redrive_id, now())
+    assert service.start(town.engine, town.admin(), order, redrive_id, now(5)) == first
+    assert len(told(town, "redrive.started")) == 1
+
+
+def test_another_domains_are_as_if_they_were_not_there(town: Town) -> None:
+    other = Town(town.engine, town.ring)
+    (foreign,) = failed(other)
+    theirs = Redrive(**{n: getattr(start(other), n) for n in Redrive.__slots__})
+    admin = town.admin()
+    for ids in ([foreign], [uuid4()]):
+        assert service.redrive_these(town.engine, admin, ids, now()) == []
+        assert service.discard_these(town.engine, admin, ids, "why", now()) == []
+    assert other.client("a").status(foreign)[0] == "failed"
+    for redrive_id in (UUID(bytes=theirs.redrive_id), uuid4()):
+        with pytest.raises(NotFound) as refused:
+            service.stop(town.engine, admin, redrive_id, now())
+        assert refused.value.detail == NotFound().detail
+    service.stop(town.engine, SUPER, UUID(bytes=theirs.redrive_id), now())
+    assert look(town, theirs).state == "stopped"
+
+
+@pytest.mark.parametrize("ids", [[], [uuid4()] * 201])
+def test_none_and_too_many_are_refused(town: Town, ids: list[UUID]) -> None:
+    with pytest.raises(Invalid):
+        service.redrive_these(town.engine, town.admin(), ids, now())
+
+
+async def test_what_is_redriven_is_delivered(town: Town, redis_url: str) -> None:
+    """By way of the reconciler, as a later generation that takes the dead one's place."""
+    (message_id,) = failed(town)
+    start(town)
+    assert service.take_turn(town.engine, now()) == 1
+    async with connect(redis_url) as redis:
+        queues = Queues(redis, "message_queue")
+        step = ToQueue(Ledger(town.engine, 1), town.ring, queues, clock_ahead()).step
+        for _ in range(100):
+            if (await step())[1]:
+                break
+        deliveries = await queues.named(None).reserve(1000, 30)
+    mine = [one for one in deliveries if one.id == message_id.bytes]
+    assert [(one.generation, one.attempts) for one in mine] == [(1, 2)]
+    (answer,) = town.client("a").offer(DeliveryOffer(message_id=message_id, attempt=2))
+    assert answer.result == "delivered"
+    assert town.client("a").status(message_id) == ("delivered", None, 2)

@@ -1,0 +1,178 @@
+"""Lists of messages: whose they are, in which order, page by page, and how little is looked at."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy import Connection, event, text
+
+from gatepost.ids import first_id_at, id_ms
+from main_server.database import transact
+from main_server.reading import search as module
+from main_server.reading.listed.repository import walk_all, walk_clients, walk_sender, walk_status
+from main_server.reading.search import LOOKED_AT, PAGE
+from main_server.users.viewer import Viewer
+from tests.integration.main_server.town import (
+    NUMBER,
+    OTHER_NUMBER,
+    SUPER,
+    Town,
+    span,
+)
+
+
+def newest_first(*ids: UUID) -> list[UUID]:
+    return sorted(ids, reverse=True)
+
+
+def all_pages(town: Town, viewer: Viewer, **given: object) -> list[UUID]:
+    found: list[UUID] = []
+    end = None
+    while True:
+        page = town.find(viewer, span=span(end=end), **given)
+        found += [UUID(bytes=one.entry.message_id) for one in page.messages]
+        if page.before is None:
+            return found
+        assert end is None or page.before < end
+        end = page.before
+
+
+def test_each_sees_their_part_newest_first(town: Town) -> None:
+    of_a, of_b = town.send("a", 3), town.send("b", 2)
+    assert town.found(town.user("a")) == newest_first(*of_a)
+    assert town.found(town.user("a", "b")) == newest_first(*of_a, *of_b)
+    assert town.found(town.user()) == []
+    assert town.found(town.admin()) == newest_first(*of_a, *of_b)
+    assert town.found(SUPER, domain=town.domain) == newest_first(*of_a, *of_b)
+    assert set(of_a + of_b) <= set(all_pages(town, SUPER))
+
+
+def test_filters_narrow_it(town: Town) -> None:
+    of_a, of_b = town.send("a", 3), town.send("b", 2)
+    failed = of_a[1]
+    town.client("a").force(failed, status="failed", reason="refused")
+    admin = town.admin()
+    assert town.found(admin, client=f"{town.domain}:b") == newest_first(*of_b)
+    assert town.found(admin, status="failed") == [failed]
+    assert town.found(SUPER, domain=town.domain, status="failed") == [failed]
+    assert failed in town.found(SUPER, status="failed")
+    assert town.found(town.user("b"), status="failed") == []
+    early = span(first_id_at(id_ms(of_a[0])), of_a[2].bytes)
+    assert town.found(admin, span=early) == newest_first(*of_a[:2])
+
+
+@pytest.mark.parametrize("status", [None, "queued", "failed"])
+@pytest.mark.parametrize("role", ["user", "admin"])
+def test_pages_leave_nothing_out_and_repeat_nothing(
+    town: Town, monkeypatch: pytest.MonkeyPatch, status: str | None, role: str
+) -> None:
+    """However uneven the clients are, and however little a page may look at."""
+    monkeypatch.setattr(module, "PAGE", 4)
+    monkeypatch.setattr(module, "LOOKED_AT", 6)
+    sent = town.send("a", 1) + town.send("b", 9) + town.send("a", 5) + town.send("b", 2)
+    for one in sent[::3]:
+        town.client("a").force(one, status="failed", reason="expired")
+    wanted = {None: sent, "failed": sent[::3]}.get(status, [m for m in sent if m not in sent[::3]])
+    viewer = town.admin() if role == "admin" else town.user("a", "b")
+    assert all_pages(town, viewer, status=status) == newest_first(*wanted)
+
+
+def test_of_many_clients_those_with_the_newest_messages_are_asked(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PAGE", 1)
+    sent = [town.send(name)[0] for name in "abab"]
+    assert all_pages(town, town.user("a", "b")) == newest_first(*sent)
+
+
+def test_a_number_is_found_by_its_mac_within_its_domain(town: Town) -> None:
+    mine, theirs = town.send("a", number=NUMBER), town.send("b", number=NUMBER)
+    town.send("a", number=OTHER_NUMBER)
+    macs = [mac for _, mac in town.ring.number_hashes(town.domain, NUMBER)]
+    assert town.found(town.user("a"), macs=macs) == mine
+    assert town.found(town.admin(), macs=macs) == newest_first(*mine, *theirs)
+    assert town.found(town.admin(), macs=macs, status="delivered") == []
+    elsewhere = [mac for _, mac in town.ring.number_hashes("example.com", NUMBER)]
+    assert town.found(town.admin(), macs=elsewhere) == []
+
+
+def test_a_list_shows_numbers_masked_and_no_body(town: Town) -> None:
+    (erased,) = town.send("a", number=NUMBER)
+    town.client("a").force(erased, encrypted_body=None, key_id=None)
+    town.send("a", number=NUMBER)
+    assert [one.number for one in town.find(town.user("a")).messages] == ["+491****567", None]
+
+
+def test_what_is_foreign_is_empty_like_what_is_not_there(town: Town, ring: object) -> None:
+    """Messages, counts and how far a search came: all are as if the others had nothing (I12)."""
+    other = Town(town.engine, town.ring)
+    other.send("a", 3)
+    macs = [mac for _, mac in town.ring.number_hashes(other.domain, NUMBER)]
+    for viewer in (town.user("a"), town.admin()):
+        for asked in (
+            {"domain": other.domain},
+            {"client": f"{other.domain}:a"},
+            {"domain": other.domain, "client": f"{other.domain}:a"},
+            {"macs": macs},
+            {"status": "queued", "domain": other.domain},
+        ):
+            nothing = town.find(viewer, domain="nowhere.example", client="nowhere.example:a")
+            assert town.find(viewer, **asked) == nothing, asked
+    stranger = Viewer("09", "sly", town.user().role, town.domain, frozenset({f"{other.domain}:a"}))
+    assert town.found(stranger) == []
+
+
+WALKS: dict[str, Callable[[Connection], object]] = {
+    "ix_messages_client": lambda c: walk_clients(c, ["x:a", "x:b"], span(), PAGE),
+    "ix_messages_status": lambda c: walk_status(c, "failed", span(), PAGE),
+    "PRIMARY": lambda c: walk_all(c, span(), PAGE),
+    "ix_messages_sender": lambda c: walk_sender(c, [bytes(32)], span(), PAGE, ["x:a"], "failed"),
+}
+
+
+@pytest.mark.parametrize("index", WALKS)
+def test_each_walk_goes_along_its_index_and_sorts_nothing(town: Town, index: str) -> None:
+    said: list[tuple[str, Any]] = []
+
+    def listen(_c: object, _cursor: object, statement: str, values: Any, *_: object) -> None:
+        said.append((statement, values))
+
+    def work(connection: Connection) -> list[dict[str, object]]:
+        event.listen(connection, "before_cursor_execute", listen)
+        WALKS[index](connection)
+        event.remove(connection, "before_cursor_execute", listen)
+        ((statement, values),) = said
+        rows = connection.exec_driver_sql(f"EXPLAIN {statement}", values).mappings().all()
+        return [dict(row) for row in rows if row["table"] == "messages"]
+
+    plans = transact(town.engine, work)
+    assert plans
+    for plan in plans:
+        assert plan["key"] == index, plan
+        assert plan["type"] in ("range", "ref"), plan
+        assert "filesort" not in str(plan["Extra"])
+
+
+def test_a_page_looks_at_no_more_than_it_may(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The promise is 5,000 rows: here it is counted by the server, in a client with more."""
+    monkeypatch.setattr(module, "LOOKED_AT", 400)
+    town.send("a", 500)
+    for given, most in (({}, 2 * PAGE), ({"status": "failed"}, 400), ({"status": "queued"}, 450)):
+        before = rows_read(town)
+        page = town.find(town.user("a"), **given)
+        assert rows_read(town) - before <= most + partitions(town), given
+        assert page.before is not None
+    assert LOOKED_AT + 2 * PAGE < 5_000
+
+
+def rows_read(town: Town) -> int:
+    query = text("SHOW GLOBAL STATUS LIKE 'Handler_read_%'")
+    rows = transact(town.engine, lambda c: c.execute(query).all())
+    return sum(int(row[1]) for row in rows if row[0] in ("Handler_read_prev", "Handler_read_key"))
+
+
+def partitions(town: Town) -> int:
+    """An index is entered once in each day, and other connections read a row now and then."""
+    return 3 * int(timedelta(days=30) / timedelta(days=1))
