@@ -1,220 +1,134 @@
-"""Redriving and discarding failed messages, for an administrator; each is in the audit log.
+"""openssl s_client and curl as judges: they accept what we issue, and see what we revoke."""
 
-A redrive changes the ledger alone: what says `queued` there and isn't in the queue is put there by
-the reconciler, whatever happens in between (I1, I5). It is a life of its own: a later generation,
-due now, with the usual time until it expires.
-"""
+import json
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from itertools import groupby
-from typing import Any
-from uuid import UUID
+import httpx
+import pytest
 
-from sqlalchemy import Connection, Engine
+from gatepost.identity import Identity, Role
+from infra.dev.ports import free_port
+from main_server.ca.authority import Usage
+from tests.acceptance.certificates.conftest import Make
+from tests.acceptance.site import Site, eventually, submission
+from tests.factories import Pair
+from tests.judges import curl, find, openssl
 
-from gatepost.clock import from_ms, to_ms
-from gatepost.errors import FieldError, Invalid, NotFound
-from main_server.audit import repository as audit
-from main_server.audit.chain import Entry
-from main_server.database import transact
-from main_server.failed import repository
-from main_server.failed.repository import LASTING, Redrive, Selection, Standing
-from main_server.keys.lifetimes import MAX_LIFETIME
-from main_server.reading.scope import Asked, domain_within
-from main_server.users.viewer import Viewer
-
-MOST = 200
-"""Messages that are named one by one."""
-RATES = range(1, 501)
-"""Messages a second: each second's are one transaction."""
+REVOKED = "urn:gatepost:problem:revoked-certificate"
+WHOAMI = "GET /api/v1/whoami HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+ANYTHING = "GET / HTTP/1.0\r\n\r\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What somebody wants redriven, and how fast."""
-
-    selection: Selection
-    rate_per_second: int
-
-
-def count(engine: Engine, selection: Selection) -> int:
-    """The dry run: how many would be redriven."""
-    return transact(engine, lambda c: repository.count_redrivable(c, selection))
+def revoke(site: Site, pair: Pair) -> None:
+    """As an administrator does."""
+    with site.calling("admin", "main_server") as admin:
+        order = {"serial": pair.certificate.serial, "reason": "keyCompromise"}
+        answer = admin.post("/admin/certificates/revoke", json=order)
+    assert answer.status_code == 200, answer.text
 
 
-def start(engine: Engine, viewer: Viewer, order: Order, redrive_id: UUID, now: datetime) -> Redrive:
-    """From here on the main servers do it, whichever of them runs."""
-    if order.rate_per_second not in RATES:
-        words = f"is from {RATES[0]} to {RATES[-1]} messages a second"
-        raise Invalid(errors=[FieldError("/rate_per_second", words)])
-
-    def work(connection: Connection) -> Redrive:
-        selection, moment = order.selection, from_ms(to_ms(now))
-        begun = repository.find_redrive(connection, redrive_id.bytes, None)
-        if begun is not None:  # by this very call, whose connection was lost at the commit
-            return begun
-        expected = repository.count_redrivable(connection, selection)
-        if not expected:
-            raise NotFound("No failed message that could be redriven is meant by this.")
-        redrive = Redrive(
-            redrive_id=redrive_id.bytes,
-            domain=selection.domain,
-            client_id=selection.client_id,
-            reason=selection.reason,
-            first_id=selection.first_id,
-            end_id=selection.end_id,
-            rate_per_second=order.rate_per_second,
-            expected=expected,
-            state="running",
-            next_at=moment,
-            redriven=0,
-            actor=viewer.actor,
-            created_at=moment,
-            ended_at=None,
-        )
-        repository.add_redrive(connection, redrive)
-        details = {"expected": expected, "rate_per_second": order.rate_per_second}
-        told = {"client_id": selection.client_id, "reason": selection.reason}
-        _note(connection, viewer.actor, "redrive.started", redrive, details | told, now)
-        return redrive
-
-    return transact(engine, work)
+def published(site: Site, folder: Path) -> Path:
+    """The list as anybody fetches it."""
+    file = folder / f"{uuid4().hex}.pem"
+    file.write_bytes(httpx.get(f"{site.url('pki')}/crl.pem").content)
+    return file
 
 
-def stop(engine: Engine, viewer: Viewer, redrive_id: UUID, now: datetime) -> Redrive:
-    """After this nothing more is redriven by it. One that has ended stays as it is."""
-    domain = domain_within(viewer, Asked())
-
-    def work(connection: Connection) -> Redrive:
-        found = repository.find_redrive(connection, redrive_id.bytes, domain, lock=True)
-        if found is None:
-            raise NotFound()
-        if found.state == "running":
-            moment = from_ms(to_ms(now))
-            repository.go_on(connection, found, state="stopped", ended_at=moment)
-            details = {"redriven": found.redriven}
-            _note(connection, viewer.actor, "redrive.stopped", found, details, now)
-        changed = repository.find_redrive(connection, redrive_id.bytes, domain)
-        assert changed is not None
-        return changed
-
-    return transact(engine, work)
+def port_of(site: Site, service: str) -> str:
+    return site.url(service).rpartition(":")[2]
 
 
-def take_turn(engine: Engine, now: datetime) -> int | None:
-    """A second's worth of one redrive, in one transaction; None if none is due."""
-    return transact(engine, lambda connection: _take_turn(connection, now))
+def s_client(site: Site, pair: Pair, port: str, crl: Path, said: str) -> tuple[int, str]:
+    """Its exit code, and all that it shows; it checks the server's name, chain and revocation."""
+    root = site.stack.place.folder / "ca" / "root.pem"
+    trusted = ("-CAfile", root, "-verify_hostname", "localhost", "-x509_strict")
+    checks = ("-crl_check", "-CRL", crl, "-verify_return_error")
+    mine = ("-cert", pair.cert, "-key", pair.key, "-cert_chain", pair.cert)
+    where = ("-connect", f"127.0.0.1:{port}", "-tls1_3", "-ign_eof")
+    done = openssl("s_client", *where, *trusted, *checks, *mine, stdin=said)
+    return done.returncode, done.stdout + done.stderr
 
 
-def redrive_these(engine: Engine, viewer: Viewer, ids: Sequence[UUID], now: datetime) -> list[UUID]:
-    """At once. What isn't failed, can't be redriven or isn't theirs is passed over."""
-    _bound(ids)
-
-    def work(connection: Connection) -> list[UUID]:
-        meant = _within(connection, viewer, ids)
-        done = _queue_again(connection, meant, now)
-        _note_each_domain(connection, viewer.actor, "message.redriven", done, {}, now)
-        return [UUID(bytes=one.message_id) for one in done]
-
-    return transact(engine, work)
+def post(site: Site, pair: Pair) -> tuple[int, dict[str, str]]:
+    """What curl is answered. Its --crlfile wants a list of the root as well, which has none."""
+    files = ("--cacert", pair.ca, "--cert", pair.cert, "--key", pair.key)
+    kind = ("--header", "Content-Type: application/json", "--write-out", "\n%{http_code}")
+    url, message = f"{site.url('proxy')}/api/v1/messages", json.dumps(submission())
+    done = curl(*files, *kind, "--data-binary", "@-", url, stdin=message)
+    assert done.returncode == 0, done.stderr
+    answer, _, code = done.stdout.rpartition("\n")
+    return int(code), json.loads(answer)
 
 
-def discard_these(
-    engine: Engine, viewer: Viewer, ids: Sequence[UUID], reason: str, now: datetime
-) -> list[UUID]:
-    """They stay failed, and out of every redrive. `reason` is for the audit log."""
-    _bound(ids)
-    if not 1 <= len(reason.strip()) <= 500:
-        raise Invalid(errors=[FieldError("/reason", "say why, in 1 to 500 characters")])
-
-    def work(connection: Connection) -> list[UUID]:
-        meant = _within(connection, viewer, ids)
-        done = [one for one in meant if one.reason != "discarded"]
-        if done:
-            repository.discard(connection, [one.message_id for one in done])
-        why = {"reason": reason.strip()}
-        _note_each_domain(connection, viewer.actor, "message.discarded", done, why, now)
-        return [UUID(bytes=one.message_id) for one in done]
-
-    return transact(engine, work)
+def listens(port: str) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", int(port)), 5).close()
+    except OSError:
+        return False
+    return True
 
 
-def _take_turn(connection: Connection, now: datetime) -> int | None:
-    moment = from_ms(to_ms(now))
-    redrive = repository.lock_due(connection, moment)
-    if redrive is None:
-        return None
-    ids = repository.list_redrivable(connection, redrive.left, redrive.rate_per_second)
-    if not ids:
-        repository.go_on(connection, redrive, state="finished", ended_at=moment)
-        details = {"redriven": redrive.redriven}
-        _note(connection, redrive.actor, "redrive.finished", redrive, details, now)
-        return 0
-    done = _queue_again(connection, repository.lock_failed(connection, ids), now)
-    repository.go_on(
-        connection,
-        redrive,
-        first_id=_after(ids[-1]),
-        next_at=from_ms(to_ms(now) + 1000),
-        redriven=redrive.redriven + len(done),
-    )
-    why = {"redrive": str(UUID(bytes=redrive.redrive_id))}
-    _note_each_domain(connection, redrive.actor, "message.redriven", done, why, now)
-    return len(done)
+@contextmanager
+def s_server(pair: Pair) -> Iterator[str]:
+    """Somebody's server with a certificate of ours; the port that it listens on."""
+    port = str(free_port())
+    files = ("-cert", pair.cert, "-cert_chain", pair.cert, "-key", pair.key)
+    line = [find("openssl"), "s_server", "-accept", f"127.0.0.1:{port}", "-www", *map(str, files)]
+    server = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        eventually(lambda: listens(port), "it listens")
+        yield port
+    finally:
+        server.kill()
+        server.wait()
 
 
-def _queue_again(
-    connection: Connection, failed: Sequence[Standing], now: datetime
-) -> list[Standing]:
-    done = [one for one in failed if one.has_body and one.reason not in LASTING]
-    if done:
-        moment, ids = from_ms(to_ms(now)), [one.message_id for one in done]
-        repository.queue_again(connection, ids, moment, moment + MAX_LIFETIME)
-    return done
-
-
-def _within(connection: Connection, viewer: Viewer, ids: Sequence[UUID]) -> list[Standing]:
-    """Those that have failed, of the domain that the viewer administers."""
-    domain = domain_within(viewer, Asked())
-    failed = repository.lock_failed(connection, [one.bytes for one in ids])
-    return [one for one in failed if domain in (None, one.domain)]
-
-
-def _note_each_domain(
-    connection: Connection,
-    actor: str,
-    action: str,
-    done: Sequence[Standing],
-    details: Mapping[str, Any],
-    now: datetime,
+def test_s_client_calls_the_proxy_until_it_is_revoked(
+    site: Site, known: Make, tmp_path: Path
 ) -> None:
-    """One entry with all their ids, for each domain: its administrators see its entries alone."""
-    ordered = sorted(done, key=lambda one: (one.domain, one.message_id))
-    for domain, group in groupby(ordered, key=lambda one: one.domain):
-        ids = [str(UUID(bytes=one.message_id)) for one in group]
-        subject = ids[0] if len(ids) == 1 else f"{len(ids)} messages"
-        entry = Entry(actor, action, subject, domain, {**details, "message_ids": ids})
-        audit.append(connection, entry, now)
+    pair, crl = known(Role.CLIENT), published(site, tmp_path)
+    code, said = s_client(site, pair, port_of(site, "proxy"), crl, WHOAMI)
+    assert code == 0, said
+    assert "Verify return code: 0 (ok)" in said
+    assert "HTTP/1.1 200" in said
+    revoke(site, pair)
+
+    def refused() -> bool:
+        _, said = s_client(site, pair, port_of(site, "proxy"), crl, WHOAMI)
+        return "HTTP/1.1 403" in said and REVOKED in said
+
+    eventually(refused, "it is out", 5)
 
 
-def _note(
-    connection: Connection,
-    actor: str,
-    action: str,
-    redrive: Redrive,
-    details: Mapping[str, Any],
-    now: datetime,
+def test_curl_posts_until_it_is_revoked(site: Site, known: Make) -> None:
+    pair = known(Role.CLIENT)
+    code, answer = post(site, pair)
+    assert code == 202, answer
+    site.wait_delivered(answer["message_id"])
+    revoke(site, pair)
+    eventually(lambda: post(site, pair)[0] == 403, "it is out", 5)
+    assert post(site, pair)[1]["type"] == REVOKED
+
+
+@pytest.fixture
+def server(site: Site) -> Pair:
+    holder = Identity("gatepost", Role.PROXY, f"judged-{uuid4().hex[:8]}")
+    return site.issue(holder, Usage.SERVER)
+
+
+def test_s_client_sees_a_server_that_was_revoked(
+    site: Site, known: Make, server: Pair, tmp_path: Path
 ) -> None:
-    subject = str(UUID(bytes=redrive.redrive_id))
-    audit.append(connection, Entry(actor, action, subject, redrive.domain, details), now)
-
-
-def _after(message_id: bytes) -> bytes:
-    return (int.from_bytes(message_id, "big") + 1).to_bytes(16, "big")
-
-
-def _bound(ids: Sequence[UUID]) -> None:
-    if not 1 <= len(ids) <= MOST:
-        raise Invalid(errors=[FieldError("/message_ids", f"holds 1 to {MOST} ids")])
+    pair = known(Role.CLIENT)
+    with s_server(server) as port:
+        code, said = s_client(site, pair, port, published(site, tmp_path), ANYTHING)
+        assert (code, "Verify return code: 0 (ok)" in said) == (0, True), said
+        revoke(site, server)
+        code, said = s_client(site, pair, port, published(site, tmp_path), ANYTHING)
+    assert code != 0
+    assert "certificate revoked" in said
