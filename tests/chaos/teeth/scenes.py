@@ -156,16 +156,22 @@ def worker_killed_with_a_batch(bed: Bed) -> None:
     with bed.load():
         bed.wait_heard(50)
         rig.wires["worker-main"].freeze()
-        wait_until(lambda: rig.leased() > 0)
-        bed.wait_heard(20)
-        leased: Any = rig.redis.zrange(rig.key("leased"), 0, -1)
-        held = [one.hex() for one in leased]
-        with bed.fault("kill", "worker", held=held):
+        bed.wait_heard(20)  # an offer that was on its way has arrived meanwhile
+        wait_until(lambda: _held(bed))
+        with bed.fault("kill", "worker", held=_held(bed)):
             rig.kill("worker")
             rig.wires["worker-main"].cut()
             rig.wires["worker-main"].thaw()
             rig.start("worker")
         bed.wait_heard(20)
+
+
+def _held(bed: Bed) -> list[str]:
+    """What the workers have in hand and have not brought to the ledger."""
+    leased: Any = bed.rig.redis.zrange(bed.rig.key("leased"), 0, -1)
+    rows = bed.rig.sql("SELECT message_id FROM messages WHERE status = 'delivered'")
+    delivered = {row["message_id"] for row in rows}
+    return [one.hex() for one in leased if one not in delivered]
 
 
 def settled_too_late(bed: Bed) -> None:
