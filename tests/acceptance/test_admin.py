@@ -79,6 +79,16 @@ def audited(site: Site, action: str, subject: str) -> list[dict[str, Any]]:
     return [{"actor": row.actor, **json.loads(row.details)} for row in rows]
 
 
+def audited_about(site: Site, what: str) -> list[dict[str, Any]]:
+    """All that the audit log has of it, in its order."""
+    query = text(
+        "SELECT * FROM audit_log WHERE details LIKE :part OR subject = :whole ORDER BY seq"
+    )
+    with site.engine.connect() as connection:
+        found = connection.execute(query, {"part": f"%{what}%", "whole": what})
+        return [dict(row) for row in found.mappings()]
+
+
 def test_an_issued_certificate_sends_and_a_revoked_one_does_not(
     site: Site, admin: httpx.Client, tmp_path: Path
 ) -> None:
@@ -175,6 +185,9 @@ def test_hold_and_release(site: Site, admin: httpx.Client) -> None:
     def logged(event: str) -> list[str]:
         return [one["request_id"] for one in site.events("main_server", event, serials=[serial])]
 
+    actions = [one["action"] for one in audited_about(site, serial)]
+    changes = ["held", "released", "held", "revoked"]
+    assert actions == [f"certificate.{one}" for one in ("issued", *changes)]
     eventually(lambda: logged("certificate.revoked"), "the last one is in the log")
     assert len(logged("certificate.held")) == 2
     assert as_reason.headers["x-request-id"] in logged("certificate.held")
@@ -202,8 +215,27 @@ def test_clients_are_created_limited_and_disabled(
     assert admin.post("/admin/certs", json={"client_id": client_id}).status_code == 409
     admin.patch(f"/admin/clients/{client_id}", json={"disabled": False})
     wait_known(site, mine)
+    actions = [one["action"] for one in audited_about(site, client_id)]
+    assert actions == ["client.created", "client.changed", "client.changed"]
     assert admin.patch(f"/admin/clients/{client_id}", json={"burst": 0}).status_code == 422
     assert admin.patch("/admin/clients/example.com:nobody", json={}).status_code == 404
+
+
+def test_a_token_that_was_withdrawn_enrols_nobody(
+    site: Site, admin: httpx.Client, tmp_path: Path
+) -> None:
+    client_id = f"example.com:{fresh()}"
+    made = admin.post("/admin/tokens", json={"client_id": client_id}).json()
+    file = tmp_path / "token"
+    file.write_text(made["token"])
+    command = ["enrol", made["url"], "--folder", str(tmp_path / "a"), "--token-file", str(file)]
+    tokens = admin.get("/admin/tokens").json()["tokens"]
+    (kept,) = [one for one in tokens if one["identity"] == made["identity"]]
+    assert admin.delete(f"/admin/tokens/{kept['token']}").status_code == 204
+    assert run(command) == 3
+    assert admin.delete("/admin/tokens/00").status_code == 404
+    actions = [one["action"] for one in audited_about(site, made["identity"])]
+    assert actions == ["token.created", "token.withdrawn"]
 
 
 def test_an_administrator_of_a_domain_sees_it_alone(

@@ -16,6 +16,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from gatepost.cli.failure import EXIT_OF_KIND
 from gatepost.cli.main import run
 from gatepost.client.files import Files
 from gatepost.client.keys import make_key, make_request
@@ -25,6 +26,7 @@ from gatepost.renewal import sign_renewal
 from gatepost.tls import TlsFiles, client_context
 from infra.dev.stack import Stack
 from main_server.ca.authority import Order, Usage, load_authority, utc_now
+from main_server.ca.crl import Reason
 from main_server.ca.service import issue
 from tests.acceptance.senders import Senders
 from tests.acceptance.site import Site, accepted, eventually, post
@@ -140,6 +142,24 @@ def test_who_has_not_the_old_key_renews_nothing(site: Site, tmp_path: Path) -> N
     with site.calling("proxy-client", "main_server") as proxy:
         forged = asked(files, csr, make_key()) | fingerprint
         assert proxy.post("/internal/certificates/renew", json=forged).status_code == 422
+
+
+@pytest.mark.parametrize("reason", [Reason.KEY_COMPROMISE, Reason.CERTIFICATE_HOLD])
+def test_what_is_revoked_is_not_renewed(
+    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], reason: Reason
+) -> None:
+    """Nor by a proxy that would bring it all the same."""
+    files = old(site, tmp_path / "me")
+    before, fingerprint = files.leaf(), files.leaf().fingerprint(SHA256()).hex()
+    with site.calling("admin", "main_server") as admin:
+        order = {"fingerprint": fingerprint, "reason": reason}
+        assert admin.post("/admin/certificates/revoke", json=order).status_code == 200
+    with site.calling("proxy-client", "main_server") as proxy:
+        body = asked(files, make_request(make_key())) | {"fingerprint": fingerprint}
+        assert proxy.post(INTERNAL, json=body).json()["type"].endswith("unknown-certificate")
+    eventually(lambda: run(command(site, files)) == EXIT_OF_KIND["forbidden"], "it is refused", 5)
+    assert "revoked" in capsys.readouterr().err
+    assert files.leaf() == before
 
 
 def aged(site: Site, holder: Identity, usage: Usage, folder: Path) -> Files:

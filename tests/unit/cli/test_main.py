@@ -1,8 +1,10 @@
 """The frame around the commands: help, version, mistakes, and what a start costs."""
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -80,3 +82,16 @@ def test_help_loads_nothing_that_only_a_command_needs() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert json.loads(ran.stdout.splitlines()[-1]) == [0, []]
+
+
+def test_a_shell_can_complete_commands() -> None:
+    words = {"_GATEPOST_COMPLETE": "complete_bash", "COMP_WORDS": "gatepost cert re"}
+    ran = subprocess.run(
+        [Path(sys.executable).with_name("gatepost")],
+        env=os.environ | words | {"COMP_CWORD": "2"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert ran.stdout.split() == ["release", "renew", "revoke"]

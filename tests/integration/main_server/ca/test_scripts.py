@@ -32,6 +32,8 @@ def test_from_a_certificate_to_its_revocation(room: CaRoom) -> None:
     assert "active" in listed.stdout
     assert script(room, "certs/revoke_cert", who).returncode == 2, "it asks first"
     assert script(room, "main_server/revoke_cert", who, "--yes").returncode == 0
+    renewed = script(room, "certs/renew_cert", "--cert", "client_001.pem", "--key", "no.key")
+    assert "gatepost: No gateway is set up here" in renewed.stderr, "it is the holder's command"
     assert "Revoked Certificates" in openssl("crl", "-in", room.crl_file, "-text").stdout
 
 
