@@ -81,6 +81,10 @@ class WrongCredentials(GatepostError):
     """The name or the password is wrong."""
 
 
+class FormRefused(GatepostError):
+    """This form was open for too long, or isn't of this portal. Load its page again."""
+
+
 class NotYet(GatepostError):
     """It is too early for this."""
 

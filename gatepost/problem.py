@@ -31,6 +31,7 @@ KINDS: dict[type[errors.GatepostError], Kind] = {
     errors.IdentityMismatch: Kind("identity-mismatch", 403, "The identities disagree"),
     errors.NotSignedIn: Kind("not-signed-in", 401, "Not signed in"),
     errors.WrongCredentials: Kind("wrong-credentials", 401, "Wrong name or password"),
+    errors.FormRefused: Kind("form-refused", 403, "The form was not taken"),
     errors.NotFound: Kind("not-found", 404, "Not found"),
     errors.MethodNotAllowed: Kind("method-not-allowed", 405, "Method not allowed"),
     errors.TooLarge: Kind("too-large", 413, "Too large"),

@@ -75,6 +75,13 @@ def server_context(files: TlsFiles, refused: Callable[[str], None]) -> ssl.SSLCo
     return context
 
 
+def browser_context(files: TlsFiles) -> ssl.SSLContext:
+    """For the port that browsers come to: people have no certificates, they sign in."""
+    context = _context(ssl.PROTOCOL_TLS_SERVER, files)
+    context.num_tickets = 0
+    return context
+
+
 Refusal = Callable[[Certificate], str | None]
 """Why a certificate that TLS has verified is refused all the same; None if it isn't."""
 

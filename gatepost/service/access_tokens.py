@@ -14,19 +14,24 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from gatepost.errors import NotSignedIn
+from gatepost.people import UserRole
 
 LIFETIME = timedelta(minutes=30)
 _ALGORITHM, _ISSUER, _AUDIENCE = "EdDSA", "gatepost", "gatepost-portal"
-_REQUIRED = ["sub", "sid", "iss", "aud", "iat", "exp", "jti"]
+_REQUIRED = ["sub", "sid", "name", "domain", "role", "iss", "aud", "iat", "exp", "jti"]
 _CLOCKS_DIFFER = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What identifies a session; `role`, `domain` and `client_ids` of a token are for readers."""
+    """Who asks, by which session. The rest is how it was when the token was minted: good for a
+    menu, not for a decision."""
 
     user_id: UUID
     session_id: UUID
+    name: str
+    domain: str
+    role: UserRole
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +40,13 @@ class Signer:
     key: Ed25519PrivateKey
 
 
-def mint(
-    signer: Signer, claims: Claims, role: str, domain: str, client_ids: list[str], now: datetime
-) -> str:
+def mint(signer: Signer, claims: Claims, client_ids: list[str], now: datetime) -> str:
     payload = {
         "sub": str(claims.user_id),
         "sid": str(claims.session_id),
-        "role": role,
-        "domain": domain,
+        "name": claims.name,
+        "role": claims.role,
+        "domain": claims.domain,
         "client_ids": client_ids,
         "iss": _ISSUER,
         "aud": _AUDIENCE,
@@ -77,7 +81,9 @@ def verify(token: str, keys: Mapping[str, Ed25519PublicKey]) -> Claims:
             issuer=_ISSUER,
             leeway=_CLOCKS_DIFFER,
         )
-        return Claims(UUID(str(said["sub"])), UUID(str(said["sid"])))
+        user_id, session_id = UUID(str(said["sub"])), UUID(str(said["sid"]))
+        role = UserRole(str(said["role"]))
+        return Claims(user_id, session_id, str(said["name"]), str(said["domain"]), role)
     except (jwt.InvalidTokenError, ValueError):
         raise NotSignedIn() from None
 

@@ -92,7 +92,7 @@ def _check(
 
 async def _refuse(request: Request, error: Exception) -> Response:
     context = context_of(request.scope)
-    problem = describe(_ours(error), context.request_id)
+    problem = describe(in_our_words(error), context.request_id)
     context.fields["problem"] = problem.document["type"]
     return Response(
         problem.body(),
@@ -102,7 +102,7 @@ async def _refuse(request: Request, error: Exception) -> Response:
     )
 
 
-def _ours(error: Exception) -> Exception:
+def in_our_words(error: Exception) -> Exception:
     """The framework's errors in our words: where and what, never what was sent."""
     if isinstance(error, RequestValidationError):
         places = [("/" + "/".join(str(p) for p in e["loc"][1:]), e["msg"]) for e in error.errors()]

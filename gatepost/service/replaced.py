@@ -17,7 +17,7 @@ from gatepost.logs import Log
 from gatepost.loops import pause
 from gatepost.revoked import Revoked, open_view
 from gatepost.service.http import Live
-from gatepost.tls import TlsFiles, read_trusted, renew_context, server_context
+from gatepost.tls import TlsFiles, browser_context, read_trusted, renew_context, server_context
 
 LOOK_SECONDS = 1.0
 
@@ -51,7 +51,13 @@ class Replaced:
     def open_port(self, files: TlsFiles, live: Live) -> ssl.SSLContext:
         """TLS for a port that others call; it shows what these files hold, later as well."""
         context = server_context(files, lambda why: self._log.warning("tls.refused", reason=why))
+        return self._show(context, files, live)
 
+    def open_browser_port(self, files: TlsFiles, live: Live) -> ssl.SSLContext:
+        """As open_port, for those who have no certificate."""
+        return self._show(browser_context(files), files, live)
+
+    def _show(self, context: ssl.SSLContext, files: TlsFiles, live: Live) -> ssl.SSLContext:
         def renew() -> None:
             renew_context(context, files)
             live.renew()

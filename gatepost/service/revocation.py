@@ -203,13 +203,17 @@ def start_watch(
     stop: asyncio.Event,
     log: Log,
     view: Revoked,
-    redis: Redis,
+    redis: Redis | None,
     sources: Sequence[Source],
     keep: Callable[[Revocations], None] = lambda _: None,
 ) -> None:
-    """Starts all that keeps a view fresh; `keep` is given each state that has changed it."""
+    """Starts all that keeps a view fresh; `keep` is given each state that has changed it.
+
+    Without a Redis nothing wakes it up: it is as fresh as its sources are asked often.
+    """
     bell = Bell()
     for source in sources:
         loops.start(poll_loop(stop, log, Poller(source, view, keep), view, bell))
-    loops.start(wake_up_loop(stop, redis, bell))
+    if redis is not None:
+        loops.start(wake_up_loop(stop, redis, bell))
     loops.start(watch_loop(stop, view, RevocationMetrics()))

@@ -52,7 +52,7 @@ async def serve(
     """Serves until `stop`, then lets requests that have begun finish. `live` can cut them."""
     config = uvicorn.Config(
         app,
-        http=MutualTls if tls else BoundedHttp,
+        http=MutualTls if tls and tls.verify_mode is ssl.CERT_REQUIRED else BoundedHttp,
         ws="none",
         lifespan="off",
         interface="asgi3",

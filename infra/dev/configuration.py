@@ -37,6 +37,7 @@ def _services(place: Place, ports: Ports, stores: Stores) -> dict[str, dict[str,
                 "public_url": f"http://{HOST}:{ports.pki}",
                 "gateway_url": f"https://{HOST}:{ports.proxy}",
             },
+            "portal_url": f"https://{HOST}:{ports.portal}",
         },
         "migration": {
             "database": {"url": stores.database("gatepost_migrate"), "keys_schema": "gatepost_keys"}
@@ -55,6 +56,12 @@ def _services(place: Place, ports: Ports, stores: Stores) -> dict[str, dict[str,
             "redis": {"url": stores.redis("gatepost_proxy"), "queue_name": QUEUE},
             "cache": {"folder": str(place.folder / "proxy")},
         },
+        "portal": {
+            "server": _listen(ports.portal) | {"workers": 1},
+            "ops": _listen(ports.portal_ops),
+            "tls": _pair(place, "portal"),
+            "main_server": _caller(place, ports, "portal-client"),
+        },
     }
 
 
@@ -63,10 +70,13 @@ def _listen(port: int) -> dict[str, Any]:
 
 
 def _certificate(place: Place, name: str) -> dict[str, Any]:
+    return _pair(place, name) | {"ca_file": str(place.pki / "ca.pem")}
+
+
+def _pair(place: Place, name: str) -> dict[str, Any]:
     return {
         "cert_file": str(place.pki / f"{name}.pem"),
         "key_file": str(place.pki / f"{name}.key"),
-        "ca_file": str(place.pki / "ca.pem"),
     }
 
 

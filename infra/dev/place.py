@@ -10,7 +10,12 @@ from typing import Any
 
 from infra.dev.locking import holder
 
-SERVICES = ("main_server", "worker", "proxy")  # in the order in which they depend on each other
+SERVICES = (
+    "main_server",
+    "worker",
+    "proxy",
+    "portal",
+)  # in the order in which they depend on each other
 ENGINES = ("redis", "mariadb")
 
 
@@ -47,6 +52,11 @@ class Place:
     def supervisor_lock(self) -> Path:
         """Held by the supervisor as long as it lives; its process id is in it."""
         return self.run / "supervisor.lock"
+
+    @property
+    def admin_password(self) -> Path:
+        """Of the portal's first administrator."""
+        return self.secrets / "portal-admin.password"
 
     def log(self, name: str) -> Path:
         return self.logs / f"{name}.log"

@@ -21,13 +21,16 @@ class Ports:
     main_server: int
     proxy: int
     pki: int
+    portal: int
     main_server_ops: int
     proxy_ops: int
+    portal_ops: int
     worker_ops: int
 
     @classmethod
     def at(cls, base: int) -> "Ports":
-        return cls(base, base + 1, base + 2, base + 1000, base + 1001, base + 1100)
+        services = (base, base + 1, base + 2, base + 80)
+        return cls(*services, base + 1000, base + 1001, base + 1002, base + 1100)
 
     def ops(self) -> dict[str, int]:
         """Each service's port for operators."""
@@ -35,6 +38,7 @@ class Ports:
             "main_server": self.main_server_ops,
             "worker": self.worker_ops,
             "proxy": self.proxy_ops,
+            "portal": self.portal_ops,
         }
 
     def taken(self) -> dict[str, int]:

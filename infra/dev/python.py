@@ -45,7 +45,7 @@ class Installer:
 
     def sync(self, lock: Path) -> None:
         command = [*self.sync_command, str(lock)]
-        run(f"installing {lock.name} by {self.name}", command, environment=self.environment)
+        self._run(lock.name, command)
 
     def install_project(self) -> None:
         arguments = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
@@ -60,8 +60,11 @@ class Installer:
             (Path(name) / "root").rename(folder)
 
     def _install(self, what: str, arguments: Sequence[str]) -> None:
-        command = [*self.install_command, *arguments]
-        run(f"installing {what} by {self.name}", command, environment=self.environment)
+        self._run(what, [*self.install_command, *arguments])
+
+    def _run(self, what: str, command: Sequence[str]) -> None:
+        words = f"installing {what} by {self.name}"
+        run(words, list(command), environment=self.environment, folder=ROOT)
 
 
 def installer() -> Installer:
@@ -87,7 +90,8 @@ def boot_environment() -> None:
     with step("uv"):
         make_environment(BOOT)
         install = ["install", "--quiet", "--require-hashes", "-r", str(LOCKS / "boot.txt")]
-        run("installing uv by pip", [*_pip(BOOT), *install], environment=_pip_environment())
+        command = [*_pip(BOOT), *install]
+        run("installing uv by pip", command, environment=_pip_environment(), folder=ROOT)
         stamp.write_text(lock)
 
 
@@ -117,7 +121,7 @@ def uv_environment() -> dict[str, str]:
         "UV_SYSTEM_CERTS": "1",
         "UV_PYTHON_DOWNLOADS": "never",
         "UV_CACHE_DIR": str(CACHE / "uv"),
-        "UV_BUILD_CONSTRAINT": str(BUILD_CONSTRAINTS),
+        "UV_BUILD_CONSTRAINT": BUILD_CONSTRAINTS,
         # As pip does: the best version of all indexes. The hashes keep strangers out.
         "UV_INDEX_STRATEGY": "unsafe-best-match",
     }
@@ -169,7 +173,7 @@ def _pip_environment() -> dict[str, str]:
     ours = {
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_CACHE_DIR": str(CACHE / "pip"),
-        "PIP_CONSTRAINT": str(BUILD_CONSTRAINTS),  # of builds too, which newer ones call otherwise
-        "PIP_BUILD_CONSTRAINT": str(BUILD_CONSTRAINTS),
+        "PIP_CONSTRAINT": BUILD_CONSTRAINTS,  # of builds too, which newer ones call otherwise
+        "PIP_BUILD_CONSTRAINT": BUILD_CONSTRAINTS,
     }
     return {**ours, **os.environ, "PIP_ROOT_USER_ACTION": "ignore", "PIP_USER": "0"}

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Engine
 from gatepost.clock import from_ms, to_ms
 from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
 from gatepost.settings import load
+from infra.dev.first_admin import ensure_admin
 from infra.dev.private import private_folder, write_private
 from main_server import migrating
 from main_server.ca import repository
@@ -46,6 +47,8 @@ ORDERS = {
     "proxy": Order(_ours(Role.PROXY, "proxy-1"), Usage.SERVER, LIFETIME, HOSTS),
     "proxy-client": Order(_ours(Role.PROXY, "proxy-1"), Usage.CLIENT, LIFETIME),
     "worker": Order(_ours(Role.WORKER, "worker-1"), Usage.CLIENT, LIFETIME),
+    "portal": Order(_ours(Role.PORTAL, "portal-1"), Usage.SERVER, LIFETIME, HOSTS),
+    "portal-client": Order(_ours(Role.PORTAL, "portal-1"), Usage.CLIENT, LIFETIME),
     "admin": Order(_ours(Role.ADMIN, "admin"), Usage.CLIENT, LIFETIME),
     CLIENT: Order(Identity(DOMAIN, Role.CLIENT, CLIENT), Usage.CLIENT, LIFETIME),
 }
@@ -123,9 +126,8 @@ if __name__ == "__main__":
         "--migration-config", type=Path, required=True, help="a user with DDL rights"
     )
     parser.add_argument("--pki", type=Path, required=True, help="where the certificates go")
+    parser.add_argument("--admin-password", type=Path, required=True, help="where that is kept")
     arguments = parser.parse_args()
-    seed(
-        load(MainServerSettings, arguments.config),
-        load(DatabaseOnly, arguments.migration_config).database,
-        arguments.pki,
-    )
+    database = load(DatabaseOnly, arguments.migration_config).database
+    seed(load(MainServerSettings, arguments.config), database, arguments.pki)
+    ensure_admin(create_ledger_engine(database), arguments.admin_password)

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 from infra.dev.configuration import write_configuration
 from infra.dev.engines.find import clean_environment
 from infra.dev.engines.server import Server
+from infra.dev.first_admin import ADMIN
 from infra.dev.first_message import send_first_message
 from infra.dev.follow import Follower
 from infra.dev.keeper import Keeper
@@ -68,9 +69,9 @@ class Supervisor:
         if stores.servers:
             self._start_servers(stores.servers)
         write_configuration(self._place, self._ports, stores)
-        with step("tables, certificates, first client"):
+        with step("tables, certificates, first client and admin"):
             seed(self._place)
-        with step("main server, workers, proxy"):
+        with step("main server, workers, proxy, portal"):
             self._start_services()
         status = self._status(stores)
         milliseconds = send_first_message(status)
@@ -124,7 +125,7 @@ class Supervisor:
             "proxy": f"https://{HOST}:{at.proxy}",
             "main_server": f"https://{HOST}:{at.main_server}",
             "pki": f"http://{HOST}:{at.pki}",
-            "portal": None,
+            "portal": f"https://{HOST}:{at.portal}",
             "redis": stores.redis("operator"),
             "database": stores.database("gatepost_migrate"),
             "metrics": {name: [f"http://{HOST}:{port}/metrics"] for name, port in at.ops().items()},
@@ -133,8 +134,8 @@ class Supervisor:
             "admin": {
                 "cert": str(pki / "admin.pem"),
                 "key": str(pki / "admin.key"),
-                "user": None,
-                "password_file": None,
+                "user": ADMIN,
+                "password_file": str(self._place.admin_password),
             },
             "pids": {},
             "data": str(self._place.folder),
@@ -151,6 +152,7 @@ def seed(place: Place) -> None:
     config = place.config
     files = ["--config", f"{config}/main_server.yaml"]
     files += ["--migration-config", f"{config}/migration.yaml", "--pki", str(place.pki)]
+    files += ["--admin-password", str(place.admin_password)]
     command = [sys.executable, "-m", "infra.dev.seed", *files]
     run("seeding", command, environment=clean_environment(), folder=place.folder)
 

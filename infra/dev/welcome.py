@@ -11,6 +11,7 @@ TEXT = """
 Gatepost is running.
 
   proxy         {proxy}   send messages here
+  portal        {portal}   sign in as {admin}; the password is in {password_file}
   main server   {main_server}   CA certificates: {pki}
   certificate   {cert} (client_001 in example.com)
   key           {key}
@@ -35,10 +36,20 @@ SAMPLE = (
 
 
 def welcome(status: dict[str, Any], stop: str) -> str:
-    names = {name: _short(status[name]) for name in ("proxy", "main_server", "pki", "ca", "data")}
+    names = {
+        name: _short(status[name])
+        for name in ("proxy", "portal", "main_server", "pki", "ca", "data")
+    }
     pair = {name: _short(file) for name, file in status["client"].items()}
     gatepost = _short(str(VENV / "bin" / "gatepost"))
-    words = {"curl": curl_line(status), "gatepost": gatepost, "message": MESSAGE, "stop": stop}
+    who = {"admin": status["admin"]["user"]}
+    who["password_file"] = _short(status["admin"]["password_file"])
+    words = who | {
+        "curl": curl_line(status),
+        "gatepost": gatepost,
+        "message": MESSAGE,
+        "stop": stop,
+    }
     return TEXT.format(**names, **pair, **words)
 
 

@@ -87,9 +87,10 @@ async def _sign_in(context: Context, wanted: SignIn) -> Opened:
 
 def _tokens(context: Context, opened: Opened) -> Response:
     user = opened.user
-    claims = Claims(UUID(bytes=user.user_id), opened.session_id)
+    user_id = UUID(bytes=user.user_id)
+    claims = Claims(user_id, opened.session_id, user.name, user.domain, user.role)
     signer, client_ids = context.keyring.token_signer(), sorted(opened.client_ids)
-    token = mint(signer, claims, user.role, user.domain, client_ids, _now(context))
+    token = mint(signer, claims, client_ids, _now(context))
     return _answer(Tokens(token, opened.refresh_token))
 
 

@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def describe(status: dict[str, Any]) -> str:
-    rows = [(name, status[name]) for name in ("proxy", "main_server", "pki")]
+    rows = [(name, status[name]) for name in ("proxy", "portal", "main_server", "pki")]
     rows += [(name, _without_password(status[name])) for name in ("redis", "database")]
     rows += [(f"metrics of {name}", " ".join(urls)) for name, urls in status["metrics"].items()]
     rows += [("client", status["client"]["cert"]), ("CA", status["ca"]), ("data", status["data"])]

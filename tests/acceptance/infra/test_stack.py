@@ -26,8 +26,8 @@ def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
 def test_status_has_what_is_promised_to_scripts(stack: Stack) -> None:
     status = stack.status()
     assert list(status) == KEYS
-    assert set(status["metrics"]) == {"main_server", "worker", "proxy"}
-    assert set(status["pids"]) == {"redis", "mariadb", "main_server", "worker", "proxy"}
+    assert set(status["metrics"]) == {"main_server", "worker", "proxy", "portal"}
+    assert set(status["pids"]) == {"redis", "mariadb", *status["metrics"]}
     assert len(status["pids"]["worker"]) == len(status["pids"]["proxy"]) == 3
     for file in (status["ca"], *status["client"].values(), status["admin"]["key"]):
         assert Path(file).is_file()
@@ -37,7 +37,9 @@ def test_a_message_gets_through(stack: Stack) -> None:
     assert send_first_message(stack.status()) < 5000
 
 
-@pytest.mark.parametrize("service", ["proxy", "worker", "main_server", "mariadb", "redis"])
+@pytest.mark.parametrize(
+    "service", ["proxy", "portal", "worker", "main_server", "mariadb", "redis"]
+)
 def test_what_is_killed_comes_back_and_that_is_said(stack: Stack, service: str) -> None:
     before = stack.status()["pids"][service][0]
     stack.kill(service)
@@ -81,5 +83,5 @@ def test_everything_listens_on_loopback_alone(stack: Stack) -> None:
     }
     rows = [row.split() for row in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     listening = {row[1] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in inodes}
-    assert len(listening) == 8
+    assert len(listening) == 10
     assert {address.partition(":")[0] for address in listening} == {"0100007F"}

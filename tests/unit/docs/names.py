@@ -25,12 +25,13 @@ from infra.dev.place import Place
 from infra.dev.seed import ORDERS
 from main_server.settings import MainServerSettings
 from main_server.tables import metadata
+from portal.settings import PortalSettings
 from proxy.settings import ProxySettings
 from worker.settings import WorkerSettings
 
-PACKAGES = ("gatepost", "proxy", "worker", "main_server", "migrations", "infra")
+PACKAGES = ("gatepost", "proxy", "worker", "main_server", "portal", "migrations", "infra")
 SOURCES = (*PACKAGES, "bench", "tests")
-SETTINGS = (MainServerSettings, ProxySettings, WorkerSettings)
+SETTINGS = (MainServerSettings, PortalSettings, ProxySettings, WorkerSettings)
 PASSES_ARGUMENTS_ON = {"test", "bench", "lock", "chaos"}
 
 _ROUTE = re.compile(r"(?:(?:GET|POST|PUT|DELETE) )?(/[\w/{}-]+)")

@@ -12,7 +12,8 @@ from infra.dev.steps import Failure
 def test_ports_are_counted_from_the_base() -> None:
     ports = Ports.at(8000)
     assert (ports.main_server, ports.proxy, ports.pki) == (8000, 8001, 8002)
-    assert ports.ops() == {"main_server": 9000, "proxy": 9001, "worker": 9100}
+    assert ports.portal == 8080
+    assert ports.ops() == {"main_server": 9000, "proxy": 9001, "portal": 9002, "worker": 9100}
 
 
 def test_a_port_in_use_is_not_free() -> None:

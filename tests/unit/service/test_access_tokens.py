@@ -15,12 +15,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from gatepost.errors import NotSignedIn
+from gatepost.people import UserRole
 from gatepost.service.access_tokens import LIFETIME, Claims, Signer, key_of, mint, verify
 
 KEY = Ed25519PrivateKey.generate()
 SIGNER = Signer("k1", KEY)
 KEYS = {"k1": KEY.public_key()}
-CLAIMS = Claims(uuid4(), uuid4())
+CLAIMS = Claims(uuid4(), uuid4(), "alice", "example.com", UserRole.USER)
 
 
 def now() -> datetime:
@@ -28,7 +29,7 @@ def now() -> datetime:
 
 
 def minted(at: datetime | None = None, signer: Signer = SIGNER) -> str:
-    return mint(signer, CLAIMS, "user", "example.com", ["example.com:a"], at or now())
+    return mint(signer, CLAIMS, ["example.com:a"], at or now())
 
 
 def payload(**given: Any) -> dict[str, Any]:
@@ -70,7 +71,7 @@ def test_what_we_mint_is_believed_for_half_an_hour() -> None:
 def test_it_says_who_and_what() -> None:
     said = payload()
     assert said.keys() == {
-        "sub", "sid", "role", "domain", "client_ids", "iss", "aud", "iat", "exp", "jti",
+        "sub", "sid", "name", "role", "domain", "client_ids", "iss", "aud", "iat", "exp", "jti",
     }  # fmt: skip
     assert said["role"] == "user"
     assert payload()["jti"] != said["jti"]
@@ -133,6 +134,8 @@ def test_a_key_that_it_brings_along_is_not_used(header: str) -> None:
         {"sub": None},
         {"sub": "admin"},
         {"sid": None},
+        {"role": None},
+        {"role": "root"},
         {"sid": 7},
         {"sid": "not a session"},
         {"nbf": 4_000_000_000},

@@ -51,6 +51,10 @@ CALLER = {"url": "https://127.0.0.1:1"} | {n: f.replace("a.", "b.") for n, f in 
 SERVICES = {
     "proxy": {"tls": FILES, "main_server": CALLER, "cache": {"folder": "/none"}},
     "worker": {"main_server": CALLER},
+    "portal": {
+        "tls": {name: FILES[name] for name in ("cert_file", "key_file")},
+        "main_server": CALLER,
+    },
     "main_server": {
         "tls": FILES,
         "keys": {"master_key_file": "/none/k"},

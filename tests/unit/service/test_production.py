@@ -45,6 +45,9 @@ def settings(service: str, folder: Path, password: str = GOOD) -> dict[str, Any]
     tree["main_server"] = {"url": "https://127.0.0.1:1", **tls}
     if service == "proxy":
         tree |= {"tls": tls, "cache": {"folder": str(folder / "cache")}}
+    if service == "portal":
+        tree = {"ops": tree["ops"], "main_server": tree["main_server"]}
+        tree |= {"tls": {name: tls[name] for name in ("cert_file", "key_file")}}
     return tree
 
 
@@ -60,7 +63,7 @@ def start(service: str, folder: Path, tree: dict[str, Any]) -> str:
     return done.stderr
 
 
-SERVICES = pytest.mark.parametrize("service", ["main_server", "proxy", "worker"])
+SERVICES = pytest.mark.parametrize("service", ["main_server", "portal", "proxy", "worker"])
 
 
 @SERVICES
@@ -82,6 +85,7 @@ def test_every_sample_secret_and_open_key_is_told(service: str, folder: Path) ->
     assert said.startswith(f"{service}: not in production:\n")
     wanted = {
         "main_server": ("database: its password", "redis: its password", "tls: ", "keys: ", "ca: "),
+        "portal": ("tls: ", "main_server: "),
         "proxy": ("redis: its password", "tls: ", "main_server: "),
         "worker": ("redis: its password", "main_server: "),
     }

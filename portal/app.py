@@ -1,0 +1,61 @@
+"""The portal's routes, and what becomes of what goes wrong in them: a page, in plain words."""
+
+from typing import Any
+
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import RedirectResponse
+from starlette.exceptions import HTTPException
+
+from gatepost.errors import GatepostError, NotSignedIn
+from gatepost.problem import describe
+from gatepost.service.api import in_our_words
+from gatepost.service.requests import context_of
+from portal import cookies
+from portal.context import Context
+from portal.headers import Headers
+from portal.pages import account, files, links, signing_in
+
+
+def create_app(context: Context, *, strict_transport: bool) -> Any:
+    return Headers(create_api(context), strict_transport=strict_transport)
+
+
+def create_api(context: Context) -> FastAPI:
+    api = FastAPI(
+        title="Gatepost portal",
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        dependencies=[Depends(_note_route)],
+    )
+    for pages in (files, signing_in, links, account):
+        api.include_router(pages.create_router(context))
+
+    async def refuse(request: Request, error: Exception) -> Response:
+        return _refuse(context, request, in_our_words(error))
+
+    for kind in (GatepostError, HTTPException, RequestValidationError, Exception):
+        api.add_exception_handler(kind, refuse)
+    return api
+
+
+async def _note_route(request: Request) -> None:
+    """The event of this request names the route, never the path: a link's secret is in it."""
+    context_of(request.scope).route = request.scope["route"].path
+
+
+def _refuse(context: Context, request: Request, error: Exception) -> Response:
+    about = context_of(request.scope)
+    problem = describe(error, about.request_id)
+    about.fields["problem"] = problem.document["type"]
+    if isinstance(error, NotSignedIn):
+        cookies.forget_tokens(request)
+        return RedirectResponse("/login", 303)
+    page = context.pages.make(
+        request, "problem.html", None, problem.status, problem=problem.document
+    )
+    for name, value in problem.headers:
+        page.headers[name.decode()] = value.decode()
+    return page

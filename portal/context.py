@@ -1,0 +1,18 @@
+"""What one process of the portal works with."""
+
+from dataclasses import dataclass
+
+from portal.assets import Assets
+from portal.keys import Keys
+from portal.main_server import MainServer
+from portal.rendering import Pages
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    main_server: MainServer
+    keys: Keys
+    pages: Pages
+    assets: Assets
+    domain: str
+    """Whose people sign in without saying where they belong."""

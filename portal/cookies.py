@@ -1,0 +1,35 @@
+"""The portal's cookies. `__Host-`: for this host alone, over TLS alone, seen by no script.
+
+They live as long as the browser's session; the main server ends what they mean.
+"""
+
+from fastapi import Request
+
+from gatepost.people import Tokens
+from gatepost.service.requests import context_of
+
+ACCESS, REFRESH, FORM = "__Host-access", "__Host-refresh", "__Host-form"
+_ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Strict"
+
+
+def put(request: Request, name: str, value: str) -> None:
+    """Into the answer to this request, whatever it will be."""
+    _answer(request, name, f"{value}; {_ATTRIBUTES}")
+
+
+def put_tokens(request: Request, tokens: Tokens) -> None:
+    put(request, ACCESS, tokens.access_token)
+    if tokens.refresh_token is not None:
+        put(request, REFRESH, tokens.refresh_token)
+
+
+def forget_tokens(request: Request) -> None:
+    for name in (ACCESS, REFRESH):
+        _answer(request, name, f"; {_ATTRIBUTES}; Max-Age=0")
+
+
+def _answer(request: Request, name: str, rest: str) -> None:
+    """Once in an answer: the last one counts."""
+    context, begins = context_of(request.scope), f"{name}=".encode()
+    others = [one for one in context.headers if not one[1].startswith(begins)]
+    context.headers = [*others, (b"set-cookie", begins + rest.encode())]

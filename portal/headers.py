@@ -1,0 +1,42 @@
+"""What every answer of the portal says beside its page: nothing inline, nothing from elsewhere,
+in nobody's frame, and kept by nobody."""
+
+from typing import Any
+
+from gatepost.service.asgi import Header, Receive, Scope, Send
+from gatepost.service.requests import context_of
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "style-src 'self'",
+        "img-src 'self' data:",  # Bootstrap's own marks are in its style sheet
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+    )
+)
+ALWAYS: list[Header] = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"same-origin"),  # with no-referrer browsers hide where a form is from
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+]
+STRICT_TRANSPORT: Header = (b"strict-transport-security", b"max-age=31536000")
+
+
+class Headers:
+    """Around the application, within what surrounds every request."""
+
+    def __init__(self, app: Any, *, strict_transport: bool) -> None:
+        """`strict_transport` is for production: a developer's `localhost` has other ports."""
+        self._app = app
+        self._headers = [*ALWAYS, STRICT_TRANSPORT] if strict_transport else ALWAYS
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        context = context_of(scope)
+        context.headers = [*context.headers, *self._headers]
+        await self._app(scope, receive, send)

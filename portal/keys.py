@@ -1,0 +1,42 @@
+"""The public keys by which access tokens are verified: the portal can't mint any.
+
+They are asked of the main server every minute. A token under a key that isn't known here is not
+believed; the browser's refresh token brings it a new one.
+"""
+
+import asyncio
+from collections.abc import Mapping
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from gatepost.errors import GatepostError
+from gatepost.logs import Log
+from gatepost.loops import pause
+from gatepost.people import TokenKeys
+from gatepost.service.access_tokens import public_key
+from portal.main_server import MainServer
+
+EVERY_SECONDS, AGAIN_SECONDS = 60.0, 1.0
+
+
+class Keys:
+    def __init__(self) -> None:
+        self.known: Mapping[str, Ed25519PublicKey] = {}
+        self.problem: str | None = "the main server has not been asked yet"
+
+    async def ask(self, main_server: MainServer) -> None:
+        try:
+            found = await main_server.get("/keys", None, TokenKeys)
+            self.known = {one.kid: public_key(bytes.fromhex(one.key)) for one in found.keys}
+            self.problem = None
+        except (GatepostError, ValueError) as error:
+            self.problem = str(error)
+
+
+async def keys_loop(stop: asyncio.Event, log: Log, keys: Keys, main_server: MainServer) -> None:
+    while not stop.is_set():
+        before = keys.problem
+        await keys.ask(main_server)
+        if keys.problem != before:
+            (log.warning if keys.problem else log.info)("main_server.asked", problem=keys.problem)
+        await pause(stop, AGAIN_SECONDS if keys.problem else EVERY_SECONDS)

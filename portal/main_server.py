@@ -1,0 +1,73 @@
+"""The calls to the main server, each as the person who has signed in (or as nobody, to sign in).
+
+Its problems become our errors again, so that a page can be made of them.
+"""
+
+from typing import Any, TypeVar
+
+import httpx
+import msgspec
+
+from gatepost.errors import GatepostError, MethodNotAllowed, RetryableError, Unavailable
+from gatepost.problem import KINDS, TYPE_BASE
+
+T = TypeVar("T")
+
+_ERRORS = {kind.slug: error for error, kind in KINDS.items()}
+_AWAY = "The main server can't be asked just now. Try again in a moment."
+
+
+class MainServer:
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self._client = client
+
+    async def get(self, path: str, token: str | None, kind: type[T], **query: str) -> T:
+        return _decode(await self._call("GET", path, token, None, query), kind)
+
+    async def post(self, path: str, token: str | None, said: Any, kind: type[T]) -> T:
+        return _decode(await self._call("POST", path, token, said), kind)
+
+    async def tell(self, method: str, path: str, token: str | None, said: Any = None) -> None:
+        """For what has no answer but that it is done."""
+        await self._call(method, path, token, said)
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        token: str | None,
+        said: Any,
+        query: dict[str, str] | None = None,
+    ) -> httpx.Response:
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        body = None if said is None else msgspec.json.encode(said)
+        try:
+            answer = await self._client.request(
+                method, f"/api/portal{path}", params=query, content=body, headers=headers
+            )
+        except httpx.HTTPError:
+            raise Unavailable(_AWAY) from None
+        if answer.status_code >= 400:
+            raise _error(answer)
+        return answer
+
+
+def _decode(answer: httpx.Response, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(answer.content, type=kind)
+    except msgspec.MsgspecError:
+        raise Unavailable(
+            "The main server's answer can't be read: is it of this release?"
+        ) from None
+
+
+def _error(answer: httpx.Response) -> GatepostError:
+    try:
+        problem: dict[str, Any] = answer.json()
+        kind = _ERRORS[str(problem["type"]).removeprefix(TYPE_BASE)]
+        detail = str(problem["detail"])
+    except (ValueError, KeyError, TypeError):
+        return Unavailable(_AWAY)
+    if issubclass(kind, RetryableError):
+        return kind(detail, retry_after=int(problem.get("retry_after", 1)))
+    return Unavailable(_AWAY) if kind is MethodNotAllowed else kind(detail)

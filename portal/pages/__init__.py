@@ -1,0 +1,1 @@
+"""The pages, by subject; templates/ mirrors this folder."""

@@ -1,0 +1,39 @@
+"""Setting a password by a link that is good for one time."""
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+
+from gatepost.errors import Invalid
+from gatepost.people import Reset
+from gatepost.problem import describe
+from portal import cookies, forms
+from portal.context import Context
+
+
+def create_router(context: Context) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/password/{token}")
+    async def show_link(request: Request) -> Response:
+        return context.pages.make(request, "set_password.html", None, problem=None)
+
+    @router.post("/password/{token}")
+    async def use_link(request: Request, token: str) -> Response:
+        return await _set_password(context, request, token)
+
+    return router
+
+
+async def _set_password(context: Context, request: Request, token: str) -> Response:
+    fields = await forms.read(request)
+    try:
+        if fields.get("new") != fields.get("again"):
+            raise Invalid("The two are not the same. Type the new password twice.")
+        wanted = Reset(token, fields.get("new", ""))
+        await context.main_server.tell("POST", "/password/reset", None, wanted)
+    except Invalid as error:
+        return context.pages.make(
+            request, "set_password.html", None, 422, problem=describe(error).document
+        )
+    cookies.forget_tokens(request)
+    return RedirectResponse("/login?done=password-set", 303)

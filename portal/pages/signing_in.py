@@ -1,0 +1,112 @@
+"""Signing in, and signing out.
+
+Whatever domain is named, the page is the same: it doesn't tell which there are (I12).
+"""
+
+import re
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+
+from gatepost.errors import GatepostError, NotFound, TooManyTries, WrongCredentials
+from gatepost.people import SignIn, Tokens
+from gatepost.problem import describe
+from gatepost.service.requests import context_of
+from portal import cookies, forms
+from portal.context import Context
+from portal.visits import Visit, visitor
+
+_DOMAIN = re.compile(r"\A[a-z0-9.-]{1,128}\Z")
+
+
+def create_router(context: Context) -> APIRouter:
+    router = APIRouter()
+    signed_in = visitor(context)
+
+    @router.get("/login")
+    async def login(request: Request, done: str = "") -> Response:
+        return _form(context, request, context.domain, done=done)
+
+    @router.post("/login")
+    async def try_login(request: Request) -> Response:
+        return await _sign_in(context, request, context.domain)
+
+    @router.get("/d/{domain}/login")
+    async def login_to(request: Request, domain: str, done: str = "") -> Response:
+        return _form(context, request, _checked(domain), done=done)
+
+    @router.post("/d/{domain}/login")
+    async def try_login_to(request: Request, domain: str) -> Response:
+        return await _sign_in(context, request, _checked(domain))
+
+    @router.post("/logout")
+    async def logout(request: Request, visit: Visit = signed_in) -> Response:
+        await forms.read(request)
+        return await _sign_out(context, request, visit, "/session")
+
+    @router.post("/logout-everywhere")
+    async def logout_everywhere(request: Request, visit: Visit = signed_in) -> Response:
+        await forms.read(request)
+        return await _sign_out(context, request, visit, "/sessions")
+
+    return router
+
+
+async def _sign_in(context: Context, request: Request, domain: str) -> Response:
+    context_of(request.scope).event = "login.tried"
+    fields = await forms.read(request)
+    typed = fields.get("name", "").strip()
+    name, at, after = typed.rpartition("@")
+    address = request.client.host if request.client else ""
+    wanted = SignIn(
+        after if at else domain, name if at else typed, fields.get("password", ""), address
+    )
+    try:
+        tokens = await context.main_server.post("/session", None, wanted, Tokens)
+    except (WrongCredentials, TooManyTries) as error:
+        return _form(context, request, domain, error=error, typed=typed)
+    cookies.put_tokens(request, tokens)
+    forms.renew(request)
+    context_of(request.scope).event = "login.succeeded"
+    return RedirectResponse("/", 303)
+
+
+async def _sign_out(context: Context, request: Request, visit: Visit, path: str) -> Response:
+    await context.main_server.tell("DELETE", path, visit.token)
+    cookies.forget_tokens(request)
+    return RedirectResponse(f"{login_path(context, visit.claims.domain)}?done=signed-out", 303)
+
+
+def login_path(context: Context, domain: str) -> str:
+    return "/login" if domain == context.domain else f"/d/{domain}/login"
+
+
+def _form(
+    context: Context,
+    request: Request,
+    domain: str,
+    *,
+    done: str = "",
+    error: GatepostError | None = None,
+    typed: str = "",
+) -> Response:
+    problem = describe(error) if error else None
+    page = context.pages.make(
+        request,
+        "login.html",
+        None,
+        problem.status if problem else 200,
+        domain=None if domain == context.domain else domain,
+        done=done,
+        problem=problem.document if problem else None,
+        typed=typed,
+    )
+    if isinstance(error, TooManyTries):
+        page.headers["retry-after"] = str(error.retry_after)
+    return page
+
+
+def _checked(domain: str) -> str:
+    if not _DOMAIN.match(domain):
+        raise NotFound()
+    return domain

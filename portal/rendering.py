@@ -1,0 +1,39 @@
+"""Pages out of templates: what a template names must be there, and all that it shows is text."""
+
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from portal import forms
+from portal.assets import Assets
+from portal.visits import Visit
+
+_HEADERS = {"cache-control": "no-store"}
+
+
+class Pages:
+    def __init__(self, assets: Assets) -> None:
+        self.environment = Environment(
+            loader=PackageLoader("portal"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._assets = assets
+
+    def make(
+        self, request: Request, template: str, visit: Visit | None, status: int = 200, **shown: Any
+    ) -> HTMLResponse:
+        """`visit` is that of the person whose page it is; None where nobody has signed in."""
+        text = self.environment.get_template(template).render(
+            style=self._assets.style.path,
+            icon=self._assets.icon.path,
+            form_token=forms.token_of(request),
+            path=request.url.path,
+            visit=visit,
+            **shown,
+        )
+        return HTMLResponse(text, status, headers=_HEADERS)

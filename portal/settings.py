@@ -1,0 +1,36 @@
+"""The portal's settings."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from gatepost.identity import INFRASTRUCTURE_DOMAIN
+from gatepost.safety import private_file_faults
+from gatepost.settings import Block, Listen, MainServer, Server, ServiceSettings
+from gatepost.tls import TlsFiles, check_files
+
+
+class Shown(Block):
+    """The certificate that browsers are shown: of our CA, or of one that they trust already."""
+
+    cert_file: Path
+    key_file: Path
+
+    def faults(self) -> list[str]:
+        return private_file_faults(self.key_file)
+
+
+class PortalSettings(ServiceSettings):
+    server: Server = Server(port=8080)
+    ops: Listen = Listen(port=9002)
+    tls: Shown
+    main_server: MainServer
+    domain: Annotated[str, Field(pattern=r"^[a-z0-9.-]{1,128}$")] = INFRASTRUCTURE_DOMAIN
+    """Whose people sign in at /login by their name alone; others have /d/<domain>/login."""
+
+    def shown_files(self) -> TlsFiles:
+        return TlsFiles(self.tls.cert_file, self.tls.key_file, self.main_server.ca_file)
+
+    def check_shown(self) -> None:
+        check_files(self.shown_files())

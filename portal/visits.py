@@ -1,0 +1,58 @@
+"""Who looks at a page: the person whose token the browser shows.
+
+A token that is over is replaced on the way, by the refresh token beside it; the answer to the same
+request brings both to the browser.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from fastapi import Depends, Request
+
+from gatepost.errors import NotSignedIn
+from gatepost.people import Refresh, Tokens
+from gatepost.service.access_tokens import Claims, key_of, verify
+from portal import cookies
+
+if TYPE_CHECKING:
+    from portal.context import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """`token` is what the main server is asked with; `claims` are good for a menu."""
+
+    token: str
+    claims: Claims
+
+
+def visitor(context: "Context") -> Any:
+    """A dependency of every page that is for people who have signed in."""
+
+    async def visit(request: Request) -> Visit:
+        token = request.cookies.get(cookies.ACCESS, "")
+        try:
+            return Visit(token, verify(token, context.keys.known))
+        except NotSignedIn:
+            token = (await _refresh(context, request)).access_token
+            return Visit(token, verify(token, await _keys_for(context, token)))
+
+    return Depends(visit)
+
+
+async def _keys_for(context: "Context", token: str) -> Mapping[str, Ed25519PublicKey]:
+    """The main server may have begun with another key a moment ago."""
+    if key_of(token) not in context.keys.known:
+        await context.keys.ask(context.main_server)
+    return context.keys.known
+
+
+async def _refresh(context: "Context", request: Request) -> Tokens:
+    shown = request.cookies.get(cookies.REFRESH)
+    if not shown:
+        raise NotSignedIn()
+    tokens = await context.main_server.post("/session/refresh", None, Refresh(shown), Tokens)
+    cookies.put_tokens(request, tokens)
+    return tokens

@@ -1,0 +1,120 @@
+"""A browser and a main server around the portal's application, in one process, without a socket.
+
+The main server here signs tokens as the real one does and says what a test wants it to.
+"""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+from uuid import uuid4
+
+import httpx
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from gatepost.people import UserRole
+from gatepost.service.access_tokens import Claims, Signer, mint
+from gatepost.service.requests import RequestMetrics, Requests
+from portal.app import create_app
+from portal.assets import Assets
+from portal.context import Context
+from portal.keys import Keys
+from portal.main_server import MainServer
+from portal.rendering import Pages
+from tests.heard import HeardLog
+
+ORIGIN = "https://portal.example:8080"
+_numbers = count()
+ASSETS = Assets()
+PERSON = {
+    "name": "alice",
+    "domain": "example.com",
+    "role": "user",
+    "client_ids": ["example.com:client_001"],
+    "signed_in_at": "2026-11-18T10:00:00.000Z",
+    "last_login_at": None,
+}
+
+
+class FakeMainServer:
+    """Answers by `answers` (method and path to status and document), else as all were well."""
+
+    def __init__(self) -> None:
+        self.signer = Signer("k1", Ed25519PrivateKey.generate())
+        self.heard: list[httpx.Request] = []
+        self.answers: dict[str, tuple[int, Any]] = {}
+        self.away = False
+
+    def token(self, age: timedelta = timedelta(0)) -> str:
+        claims = Claims(uuid4(), uuid4(), "alice", "example.com", UserRole.USER)
+        return mint(self.signer, claims, [], datetime.now(UTC) - age)
+
+    def refuse(self, call: str, status: int, slug: str, detail: str = "No.", **more: Any) -> None:
+        problem = {"type": f"urn:gatepost:problem:{slug}", "detail": detail, "status": status}
+        self.answers[call] = status, problem | more
+
+    def calls(self) -> list[str]:
+        return [f"{one.method} {one.url.path.removeprefix('/api/portal')}" for one in self.heard]
+
+    def said(self) -> Any:
+        return json.loads(self.heard[-1].content)
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.heard.append(request)
+        if self.away:
+            raise httpx.ConnectError("refused")
+        call = self.calls()[-1]
+        status, document = self.answers.get(call) or self._usual(call)
+        return httpx.Response(status, json=document)
+
+    def _usual(self, call: str) -> tuple[int, Any]:
+        match call:
+            case "GET /keys":
+                key = self.signer.key.public_key().public_bytes_raw().hex()
+                return 200, {"keys": [{"kid": self.signer.kid, "key": key}]}
+            case "POST /session" | "POST /session/refresh":
+                return 200, {"access_token": self.token(), "refresh_token": "fresh"}
+            case "GET /session":
+                return 200, PERSON
+        return 204, None
+
+
+class Browser:
+    """Keeps cookies, sends forms with their hidden field, and doesn't follow by itself."""
+
+    def __init__(self, main: FakeMainServer | None = None) -> None:
+        self.main = main or FakeMainServer()
+        self.log = HeardLog()
+        client = httpx.AsyncClient(
+            transport=httpx.MockTransport(self.main), base_url="https://main.example"
+        )
+        self.keys = Keys()
+        main_server = MainServer(client)
+        context = Context(main_server, self.keys, Pages(ASSETS), ASSETS, "gatepost")
+        app: Any = Requests(
+            create_app(context, strict_transport=True),
+            self.log,
+            RequestMetrics(f"portal{next(_numbers)}"),
+        )
+        self.http = httpx.AsyncClient(
+            transport=httpx.ASGITransport(app, raise_app_exceptions=False), base_url=ORIGIN
+        )
+
+    async def get(self, path: str) -> httpx.Response:
+        return await self.http.get(path)
+
+    async def send(
+        self, path: str, page: str | None = None, headers: Any = None, **fields: str
+    ) -> httpx.Response:
+        """The form at `path`, filled in on the page that shows it."""
+        shown = (await self.get(page or path)).text
+        found = re.search(r'name="form" value="([^"]+)"', shown)
+        assert found, shown
+        browsers = {"origin": ORIGIN, "sec-fetch-site": "same-origin"}
+        whole = {"form": found[1]} | fields
+        return await self.http.post(path, data=whole, headers=browsers | (headers or {}))
+
+    async def sign_in(self, path: str = "/login", **fields: str) -> httpx.Response:
+        filled = {"name": "alice@example.com", "password": "a long walk in the fog"} | fields
+        return await self.send(path, **filled)
