@@ -5,6 +5,7 @@ Applications read `context_of(scope)`, raise the errors of gatepost.errors, and 
 the event of this request should say.
 """
 
+import asyncio
 import re
 import secrets
 import time
@@ -14,7 +15,7 @@ from typing import Any
 
 from prometheus_client import Counter, Histogram
 
-from gatepost.errors import GatepostError
+from gatepost.errors import GatepostError, OutcomeUnknown, Unavailable
 from gatepost.logs import Log, failure
 from gatepost.metrics import LATENCY_SECONDS
 from gatepost.problem import MEDIA_TYPE, describe
@@ -94,6 +95,10 @@ class Requests:
 
         try:
             await self._app(scope, receive, send_with_id)
+        except asyncio.CancelledError:  # this process ends: nobody has said that it came to nothing
+            if not status:
+                error = Unavailable() if scope["method"] == "GET" else OutcomeUnknown()
+                await self._refuse(context, error, send_with_id)
         except Exception as error:
             self._log_unexpected(context, error)
             if not status:

@@ -14,7 +14,6 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -43,10 +42,19 @@ class Child:
     pipe: int
 
     async def heart_loop(self, checks: Callable[[], Checks]) -> None:
-        """Tells the supervisor that this loop turns; dies with it."""
+        """Tells the supervisor that this loop turns; without it, ends as if told to.
+
+        Nobody is left then who would kill a child that doesn't end.
+        """
         while not self.stop.is_set():
-            with suppress(BlockingIOError):  # a supervisor that stands still must not stop us
+            try:
                 os.write(self.pipe, json.dumps(checks()).encode() + b"\n")
+            except BlockingIOError:
+                pass  # a supervisor that stands still must not stop us
+            except BrokenPipeError:
+                self.log.error("supervisor.lost")
+                self.stop.set()
+                asyncio.get_running_loop().call_later(GRACE_SECONDS, os._exit, 1)
             await pause(self.stop, HEARTBEAT_SECONDS)
 
 

@@ -1,5 +1,6 @@
 """What surrounds every request: ids that are ours to trust, one event, problems without secrets."""
 
+import asyncio
 import json
 import re
 from collections.abc import Callable
@@ -30,10 +31,12 @@ class Service:
         metrics = RequestMetrics(f"test{next(_numbers)}")
         self._app: Any = Requests(handler, self.log, metrics)
 
-    async def ask(self, headers: dict[str, Any] | None = None) -> httpx.Response:
+    async def ask(
+        self, headers: dict[str, Any] | None = None, method: str = "GET"
+    ) -> httpx.Response:
         transport = httpx.ASGITransport(self._app, raise_app_exceptions=True)
         async with httpx.AsyncClient(transport=transport, base_url="http://h") as client:
-            return await client.get("/", headers=headers)
+            return await client.request(method, "/", headers=headers)
 
 
 async def fine(scope: Scope, _receive: Receive, send: Send) -> None:
@@ -125,6 +128,19 @@ async def test_any_other_error_says_nothing_of_itself_to_anybody() -> None:
     (failed,) = service.log.of("request.failed")
     assert failed["error"] == "ValueError"
     assert failed["request_id"] == answer.headers["x-request-id"]
+
+
+@pytest.mark.parametrize(("method", "kind"), [("POST", "outcome-unknown"), ("GET", "unavailable")])
+async def test_who_asked_a_process_that_ends_is_told_to_come_again(method: str, kind: str) -> None:
+    """Its loop cancels what is under way: nobody knows what has come of it."""
+
+    async def ends(*_: Any) -> None:
+        raise asyncio.CancelledError
+
+    answer = await Service(ends).ask(method=method)
+    assert answer.status_code == 503
+    assert answer.json()["type"] == f"urn:gatepost:problem:{kind}"
+    assert answer.headers["retry-after"]
 
 
 async def test_an_error_behind_the_head_of_an_answer_does_not_begin_another() -> None:

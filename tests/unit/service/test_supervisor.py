@@ -275,6 +275,23 @@ def test_children_end_with_their_supervisor(service: Tiny) -> None:
     eventually(lambda: not any(map(is_alive, children)), "the end of the children", 3.0)
 
 
+def test_without_a_supervisor_what_has_begun_is_answered(service: Tiny) -> None:
+    children = service.children
+    with requested(service, "/slow") as answered:
+        service.process.kill()
+        eventually(lambda: service.events("supervisor.lost"), "that it is noticed")
+    assert answered == [200]
+    eventually(lambda: not any(map(is_alive, children)), "the end of the children")
+
+
+def test_a_child_that_does_not_end_without_its_supervisor_is_ended(tmp_path: Path) -> None:
+    with tiny(tmp_path, never_stop=True) as service:
+        children = service.wait_ready().children
+        assert children
+        service.process.kill()
+        eventually(lambda: not any(map(is_alive, children)), "the end of the children")
+
+
 def test_metrics_are_summed_and_a_dead_childs_count_is_kept(service: Tiny) -> None:
     pids = {service.ask("/") for _ in range(40)}
     eventually(lambda: service.metric("tiny_asked_total") == 40.0, "the count")
