@@ -15,7 +15,7 @@ from gatepost.service.asgi import read_body
 from portal import cookies
 
 FIELD = "form"
-MAX_BYTES, MAX_FIELDS = 16 * 1024, 50
+MAX_BYTES, MAX_FIELDS = 16 * 1024, 64
 _TYPE = "application/x-www-form-urlencoded"
 
 

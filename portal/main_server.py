@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import httpx
 import msgspec
 
-from gatepost.errors import GatepostError, MethodNotAllowed, RetryableError, Unavailable
+from gatepost.errors import FieldError, GatepostError, MethodNotAllowed, RetryableError, Unavailable
 from gatepost.problem import KINDS, TYPE_BASE
 
 T = TypeVar("T")
@@ -66,8 +66,9 @@ def _error(answer: httpx.Response) -> GatepostError:
         problem: dict[str, Any] = answer.json()
         kind = _ERRORS[str(problem["type"]).removeprefix(TYPE_BASE)]
         detail = str(problem["detail"])
+        errors = [FieldError(e["pointer"], e["detail"]) for e in problem.get("errors", ())]
     except (ValueError, KeyError, TypeError):
         return Unavailable(_AWAY)
     if issubclass(kind, RetryableError):
         return kind(detail, retry_after=int(problem.get("retry_after", 1)))
-    return Unavailable(_AWAY) if kind is MethodNotAllowed else kind(detail)
+    return Unavailable(_AWAY) if kind is MethodNotAllowed else kind(detail, errors=errors)

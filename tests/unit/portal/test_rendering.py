@@ -8,11 +8,22 @@ from jinja2 import StrictUndefined
 
 from gatepost.people import Person, UserRole
 from gatepost.service.access_tokens import Claims
+from gatepost.shown import (
+    FailedReason,
+    Listed,
+    Message,
+    MessagePage,
+    OpenedMessage,
+    Redrive,
+    Step,
+)
 from portal.assets import read_bootstrap, with_dark
+from portal.filters import Filters
 from portal.rendering import Pages
 from portal.visits import Visit
 from tests.unit.portal.browser import ASSETS
 
+NOW = "2026-11-18T10:00:00.000Z"
 HOSTILE = "<img src=x onerror=alert(1)>\"'{{ 7*7 }}"
 PROBLEM = {"title": HOSTILE, "detail": HOSTILE, "status": 503, "retry_after": 5, "request_id": "r"}
 VISIT = Visit("token", Claims(uuid4(), uuid4(), HOSTILE, HOSTILE, UserRole.ADMIN))
@@ -40,19 +51,117 @@ CASES += [
     for last in (None, "2026-11-17T10:00:00.000Z")
     for problem in (None, PROBLEM)
 ]
-PARTS = {"base.html", "fields.html"}
+STEPS = [
+    Step(kind, at, HOSTILE, HOSTILE) for kind in ("done", "trouble", "next") for at in (NOW, None)
+]
+LISTED: dict[str, Any] = {
+    "message_id": "m",
+    "client_id": HOSTILE,
+    "domain": HOSTILE,
+    "reason": HOSTILE,
+    "created_at": NOW,
+    "attempt_count": 1,
+}
+
+
+def listed(**given: Any) -> Listed:
+    rest = {"reason_in_words": None, "delivered_at": None, "due_at": None}
+    return Listed(**(LISTED | rest | {"status": "failed", "sender_number_masked": None} | given))
+
+
+def message(**given: Any) -> Message:
+    rest = {"queued_at": NOW, "delivered_at": None, "expires_at": NOW, "queue": HOSTILE}
+    more = {"generation": 0, "duplicate_of": None, "readable": True, "why": HOSTILE}
+    whole = LISTED | rest | more | {"status": "queued", "timeline": STEPS}
+    return Message(**(whole | given))
+
+
+def redrive(**given: Any) -> Redrive:
+    whole: dict[str, Any] = {
+        "redrive_id": "r",
+        "domain": HOSTILE,
+        "client_id": None,
+        "reason": HOSTILE,
+        "rate_per_second": 10,
+        "expected": 3,
+        "redriven": 1,
+        "state": "running",
+        "actor": HOSTILE,
+        "created_at": NOW,
+        "ended_at": None,
+    }
+    return Redrive(**(whole | given))
+
+
+FILTERS = [Filters(), Filters(*[HOSTILE] * 7)]
+SOME = [
+    listed(sender_number_masked=HOSTILE, reason_in_words=HOSTILE),
+    listed(status="queued", due_at=NOW),
+    listed(status="delivered", delivered_at=NOW),
+]
+PAGES = [
+    MessagePage(some, before, looked)
+    for some in ([], SOME)
+    for before, looked in ((None, None), ("ff", None), ("ff", NOW))
+]
+REASONS = [[], [FailedReason(HOSTILE, HOSTILE, 3, True), FailedReason(None, HOSTILE, 1, True)]]
+WRONG = [None, PROBLEM, PROBLEM | {"errors": [{"pointer": "/reason", "detail": HOSTILE}]}]
+CASES += [
+    (
+        "messages.html",
+        {"filters": filters, "page": page, "statuses": ("queued", HOSTILE), "problem": problem},
+    )
+    for filters in FILTERS
+    for page in PAGES
+    for problem in WRONG
+]
+CASES += [
+    ("message.html", {"message": shown, "opened": opened, "problem": problem})
+    for shown in (message(), message(readable=False, generation=2, duplicate_of=HOSTILE))
+    for opened in (None, OpenedMessage("m", HOSTILE, HOSTILE))
+    for problem in WRONG
+]
+CASES += [
+    (
+        "failed.html",
+        {
+            "filters": filters,
+            "reasons": reasons,
+            "page": page,
+            "redrives": redrives,
+            "done": done,
+            "problem": problem,
+        },
+    )
+    for filters, reasons in zip(FILTERS, REASONS, strict=True)
+    for page in PAGES[-2:]
+    for redrives in ([], [redrive(), redrive(state="stopped", ended_at=NOW, domain=None)])
+    for done in ("", "redriven-3", "discarded-3", "started", "stopped", HOSTILE)
+    for problem in (None, PROBLEM)
+]
+CASES += [
+    ("redrive.html", {"filters": filters, "found": redrive(expected=count), "problem": None})
+    for filters in FILTERS
+    for count in (0, 1, 2)
+]
+FOR_PEOPLE = {"messages.html", "message.html", "failed.html", "redrive.html"}
+PARTS = {"base.html", "fields.html", "shown.html"}
+
+
+ENVIRONMENT = Pages(ASSETS).environment
 
 
 def render(template: str, visit: Visit | None, shown: dict[str, Any]) -> str:
-    environment = Pages(ASSETS).environment
-    assert environment.undefined is StrictUndefined
+    assert ENVIRONMENT.undefined is StrictUndefined
     whole = {"style": "/s", "icon": "/i", "form_token": "t", "path": "/", "visit": visit}
-    return environment.get_template(template).render(**(whole | shown))
+    return ENVIRONMENT.get_template(template).render(**(whole | shown))
 
 
 @pytest.mark.parametrize("visit", [None, VISIT])
 def test_all_that_is_shown_is_text(visit: Visit | None) -> None:
     for template, shown in CASES:
+        if visit is None and template in FOR_PEOPLE:
+            continue
         text = render(template, visit, shown)
         assert "<img src=x" not in text
         assert "49" not in text
@@ -68,8 +177,9 @@ def test_every_template_is_rendered_here() -> None:
 def test_every_field_has_a_label() -> None:
     for template, shown in CASES:
         text = render(template, VISIT, shown)
-        fields = text.count("<input") - text.count('type="hidden"') - text.count(" hidden>")
-        assert fields == text.count("<label"), template
+        fields = text.count("<input") + text.count("<select") - text.count('type="hidden"')
+        named = text.count("<label") + text.count('value="1" aria-label="Choose ')
+        assert fields - text.count(" hidden>") == named, template
 
 
 def test_the_sheet_is_dark_for_those_who_like_it_dark() -> None:

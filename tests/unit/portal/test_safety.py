@@ -1,6 +1,7 @@
 """What protects people's browsers: forms of ours alone, and headers on every answer."""
 
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
@@ -11,7 +12,8 @@ from tests.unit.portal.browser import ORIGIN, Browser
 
 SAME = {"origin": ORIGIN, "sec-fetch-site": "same-origin"}
 POSTS = ["/login", "/d/example.com/login", "/logout", "/logout-everywhere", "/account/password"]
-POSTS += ["/password/x"]
+POSTS += ["/password/x", "/messages", f"/messages/{UUID(int=1)}/open"]
+POSTS += ["/failed", "/failed/redrives", f"/failed/redrives/{UUID(int=1)}/stop"]
 
 
 async def refused(browser: Browser, path: str, **options: Any) -> bool:

@@ -1,0 +1,67 @@
+"""What a list is narrowed to, as an address says it and as the main server is asked. Pure.
+
+An address never holds a number: what stands for it there is `sender`, which the main server has
+named.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import date, timedelta
+from urllib.parse import urlencode
+
+from gatepost.errors import Invalid
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """As typed; dates are days in UTC, the last one included. Empty is no filter."""
+
+    first: str = ""
+    last: str = ""
+    status: str = ""
+    reason: str = ""
+    client: str = ""
+    domain: str = ""
+    sender: str = ""
+
+    @property
+    def any(self) -> bool:
+        return self != Filters()
+
+    def asked(self) -> dict[str, str]:
+        """Raises Invalid for a date that is none."""
+        whole = {
+            "from": _day(self.first),
+            "to": _day(self.last, following=True),
+            "status": self.status,
+            "reason": self.reason,
+            "client": self.client.strip(),
+            "domain": self.domain.strip(),
+            "sender": self.sender,
+        }
+        return {name: value for name, value in whole.items() if value}
+
+    def address(self, path: str, **more: str | None) -> str:
+        """Of the page that shows this."""
+        whole = {name: value for name, value in (asdict(self) | more).items() if value}
+        return f"{path}?{urlencode(whole)}" if whole else path
+
+    def without(self, name: str) -> "Filters":
+        return replace(self, **{name: ""})
+
+
+_NAMES = frozenset(field.name for field in fields(Filters))
+
+
+def filters_in(given: Mapping[str, str]) -> Filters:
+    return Filters(**{name: value for name, value in given.items() if name in _NAMES})
+
+
+def _day(text: str, *, following: bool = False) -> str:
+    if not text:
+        return ""
+    try:
+        day = date.fromisoformat(text) + timedelta(days=following)
+    except (ValueError, OverflowError):
+        raise Invalid("A day is written as 2026-11-18.") from None
+    return f"{day.isoformat()}T00:00:00Z"
