@@ -108,9 +108,15 @@ class Poller:
     """One source of a view, and what was last heard of it."""
 
     def __init__(
-        self, source: Source, view: Revoked, keep: Callable[[Revocations], None] = lambda _: None
+        self,
+        source: Source,
+        view: Revoked,
+        keep: Callable[[Revocations], None] = lambda _: None,
+        reading: asyncio.Lock | None = None,
     ) -> None:
+        """`reading` is shared by the sources of a view: what one has read, the others needn't."""
         self.source = source
+        self._reading = reading or asyncio.Lock()
         self._view = view
         self._keep = keep
         self._seen: int | None = None
@@ -124,9 +130,10 @@ class Poller:
         async with asyncio.timeout(ANSWER_SECONDS):
             state = await self.source.ask(self._seen if self._version == before else None)
         if state is not None:
-            lists = await asyncio.to_thread(self._view.read, state)
-            before = self._view.version
-            self._view.take(lists)
+            async with self._reading:
+                lists = await asyncio.to_thread(self._view.read, state)
+                before = self._view.version
+                self._view.take(lists)
             self._seen, self._version = state.number, self._view.version
         if self._version == self._view.version:
             self._view.confirm(asked)
@@ -211,9 +218,9 @@ def start_watch(
 
     Without a Redis nothing wakes it up: it is as fresh as its sources are asked often.
     """
-    bell = Bell()
+    bell, reading = Bell(), asyncio.Lock()
     for source in sources:
-        loops.start(poll_loop(stop, log, Poller(source, view, keep), view, bell))
+        loops.start(poll_loop(stop, log, Poller(source, view, keep, reading), view, bell))
     if redis is not None:
         loops.start(wake_up_loop(stop, redis, bell))
     loops.start(watch_loop(stop, view, RevocationMetrics()))

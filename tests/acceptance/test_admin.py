@@ -194,6 +194,20 @@ def test_hold_and_release(site: Site, admin: httpx.Client) -> None:
     assert len(logged("certificate.released")) == len(logged("certificate.revoked")) == 1
 
 
+def test_all_certificates_of_a_name_go_at_once(admin: httpx.Client) -> None:
+    name = fresh()
+    serials = {issued(admin, client_id=f"{name}.example.com")["serial"] for _ in range(2)}
+    order = {"client_id": f"example.com:{name}", "reason": "cessationOfOperation"}
+    dry = admin.post("/admin/certificates/revoke", json=order | {"dry_run": True}).json()
+    done = admin.post("/admin/certificates/revoke", json=order).json()
+    assert set(dry["serials"]) == set(done["serials"]) == serials
+    query = {"name": name, "status": "revoked"}
+    listed = admin.get("/admin/certificates", params=query).json()["certificates"]
+    assert {(one["serial"], one["reason"]) for one in listed} == {
+        (serial, "cessationOfOperation") for serial in serials
+    }
+
+
 def test_clients_are_created_limited_and_disabled(
     site: Site, admin: httpx.Client, tmp_path: Path
 ) -> None:

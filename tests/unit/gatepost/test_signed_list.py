@@ -1,5 +1,6 @@
 """Lists as they are signed: each entry is found, and each altered byte of what was signed, too."""
 
+import asyncio
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -67,7 +68,17 @@ def test_another_kind_of_key_signs_nothing(issuer: Issuer) -> None:
     assert read(issuer, der) is None
 
 
-async def test_it_is_read_beside_the_loop(
+class Told:
+    name = "told"
+
+    def __init__(self, state: Revocations) -> None:
+        self.state = state
+
+    async def ask(self, _seen: int | None) -> Revocations:
+        return self.state
+
+
+async def test_it_is_read_once_and_beside_the_loop(
     issuer: Issuer, view: Revoked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One of 50,000 entries would hold up every request for a fifth of a second."""
@@ -77,14 +88,10 @@ async def test_it_is_read_beside_the_loop(
         threads.append(threading.get_ident())
         return read_list(der, issuers)
 
-    class Source:
-        name = "told"
-
-        async def ask(self, _seen: int | None) -> Revocations:
-            return issuer.state()
-
     monkeypatch.setattr("gatepost.revoked.read_list", noted)
-    assert await Poller(Source(), view).poll()
+    state, reading = issuer.state(), asyncio.Lock()
+    pollers = [Poller(Told(state), view, reading=reading) for _ in range(3)]
+    assert sorted(await asyncio.gather(*(one.poll() for one in pollers))) == [False, False, True]
     assert len(threads) == 1
     assert threads[0] != threading.get_ident()
     assert view.problem is None
