@@ -62,8 +62,8 @@ def select(
         domain, holder = find_holder(engine, name, within)
         return Selection(domain=domain, role=role, name=holder)
     return Selection(
-        serial=_hex(serial, 32) if serial else None,
-        fingerprint=_hex(fingerprint, 64) if fingerprint else None,
+        serial=_hex(serial, 32) if serial is not None else None,
+        fingerprint=_hex(fingerprint, 64) if fingerprint is not None else None,
         role=role,
         domain=within,
     )

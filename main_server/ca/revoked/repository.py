@@ -40,7 +40,7 @@ class Selection:
         c = certificates.c
         wanted = {
             c.serial: self.serial,
-            c.fingerprint: bytes.fromhex(self.fingerprint) if self.fingerprint else None,
+            c.fingerprint: None if self.fingerprint is None else bytes.fromhex(self.fingerprint),
             c.domain: self.domain,
             c.role: self.role.value if self.role else None,
             c.name: self.name,
@@ -50,6 +50,12 @@ class Selection:
         if not given:
             raise ValueError("a selection must name something")
         return and_(*given)
+
+    def condition_of_change(self) -> ColumnElement[bool]:
+        """Nobody means all that have a role."""
+        if self == Selection(role=self.role):
+            raise ValueError("what changes must be named by more than a role")
+        return self.condition()
 
 
 def lock_number(connection: Connection) -> int:
@@ -85,7 +91,7 @@ def mark_revoked(
     changeable = ("active",) if holding else ("intended", "active", "held")
     query = (
         select(c.serial)
-        .where(selection.condition(), c.status.in_(changeable))
+        .where(selection.condition_of_change(), c.status.in_(changeable))
         .order_by(c.serial)
         .with_for_update()
     )
@@ -108,7 +114,7 @@ def mark_released(connection: Connection, selection: Selection, number: int) -> 
     c = certificates.c
     query = (
         select(c.serial)
-        .where(selection.condition(), c.status == "held")
+        .where(selection.condition_of_change(), c.status == "held")
         .order_by(c.serial)
         .with_for_update()
     )

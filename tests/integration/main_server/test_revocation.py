@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from redis.asyncio import Redis
 from sqlalchemy import Engine, select, update
 
-from gatepost.identity import Identity
+from gatepost.identity import Identity, Role
 from gatepost.revocation import CHANNEL, KEY, Revocations, decode_revocations
 from infra.dev.engines import RedisServer
 from main_server.ca.authority import (
@@ -182,6 +182,8 @@ def test_what_has_expired_leaves_the_list(engine: Engine, authority: Authority) 
 def test_a_selection_must_name_something() -> None:
     with pytest.raises(ValueError, match="name something"):
         Selection().condition()
+    with pytest.raises(ValueError, match="more than a role"):
+        Selection(role=Role.CLIENT).condition_of_change()
 
 
 async def test_redis_is_told_and_never_goes_back(redis: Redis) -> None:

@@ -104,6 +104,17 @@ def test_revoking_asks_first_and_a_dry_run_changes_nothing(room: CaRoom) -> None
     assert room.gatepost("cert", "revoke", who, "--yes").code == 4
 
 
+@pytest.mark.parametrize("which", ["--serial", "--fingerprint"])
+def test_an_empty_number_selects_nothing(room: CaRoom, which: str) -> None:
+    room.issue()
+    for change in (["revoke", "--yes"], ["hold", "--yes"], ["release"], ["show"]):
+        for more in ([], ["--role", "client"]):
+            said = room.gatepost("cert", *change, which, "", *more)
+            assert (said.code, "hex digits" in said.err) == (3, True), said
+    assert room.gatepost("cert", "revoke", "", "--yes").code == 3
+    assert room.done("cert", "list", "--domain", room.domain, "--json").json["status"] == "active"
+
+
 def test_a_hold_is_listed_and_ends_with_its_release(room: CaRoom) -> None:
     room.issue()
     who = f"client_001.{room.domain}"

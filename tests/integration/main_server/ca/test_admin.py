@@ -1,0 +1,66 @@
+"""The admin API on a CA of its own, whatever it is sent."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+
+from gatepost.clock import Clock
+from gatepost.identity import Identity, Role
+from gatepost.logs import Log
+from gatepost.queue import connect
+from gatepost.service.api import create_api
+from main_server.admin import certificates, holders
+from main_server.ca.online import OnlineCa
+from main_server.database import Ledger
+from main_server.settings import Authority as Settings
+from tests.integration.main_server.ca.ca_room import CaRoom
+from tests.integration.main_server.ca.served import served
+
+EVERYWHERE = Identity("gatepost", Role.ADMIN, "root")
+Calls = Callable[[Identity], httpx.Client]
+
+
+@pytest.fixture
+def calling(room: CaRoom, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calls]:
+    """A client for an administrator; what proves who it is, is tested where TLS is."""
+    ledger = Ledger(room.engine, 4)
+    settings = Settings(folder=room.ca, crl_file=room.crl_file)
+    ca = OnlineCa(Log("test", "error"), settings, ledger, Clock(), connect(room.redis))
+    context: Any = SimpleNamespace(ledger=ledger, ca=ca)
+    with ExitStack() as stack:
+
+        def call(caller: Identity) -> httpx.Client:
+            api = create_api("test")
+            for module in (certificates, holders):
+                monkeypatch.setattr(module, "identify", lambda _: lambda _request: caller)
+                api.include_router(module.create_router(context))
+            url = stack.enter_context(served(api))
+            return stack.enter_context(httpx.Client(base_url=url, timeout=20))
+
+        yield call
+
+
+@pytest.fixture
+def admin(calling: Calls) -> httpx.Client:
+    return calling(EVERYWHERE)
+
+
+def statuses(room: CaRoom) -> set[str]:
+    found = room.done("cert", "list", "--domain", room.domain, "--json").documents
+    return {one["status"] for one in found}
+
+
+@pytest.mark.parametrize("which", ["client_id", "serial", "fingerprint"])
+def test_an_empty_name_selects_nothing(room: CaRoom, calling: Calls, which: str) -> None:
+    room.issue()
+    confined = Identity(room.domain, Role.ADMIN, "own")
+    for client in (calling(EVERYWHERE), calling(confined)):
+        for change in ("revoke", "hold", "release"):
+            for more in ({}, {"role": "client"}, {"dry_run": True, "role": "client"}):
+                answer = client.post(f"/admin/certificates/{change}", json={which: "", **more})
+                assert answer.status_code in (403, 422), answer.text
+    assert statuses(room) == {"active"}
