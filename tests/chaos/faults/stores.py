@@ -66,6 +66,7 @@ class SomeRefused(Fault):
         return {self.target, "disk"}
 
     def begin(self, site: Site) -> None:
+        site.wait_ready("mariadb")  # it may be about to come back from another fault
         with site.mariadb.connect() as connection:
             refuse_changes(connection, "UPDATE", f"{DELIVERS} AND {ONE_OF_EIGHT}", TOO_LONG)
 
