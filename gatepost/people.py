@@ -68,3 +68,36 @@ class TokenKey(msgspec.Struct, frozen=True):
 
 class TokenKeys(msgspec.Struct, frozen=True):
     keys: list[TokenKey]
+
+
+class NewPerson(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`name` as alice@example.com, or alone for somebody of one's own domain."""
+
+    name: str
+    role: UserRole = UserRole.USER
+    client_ids: list[str] = []
+
+
+class Account(msgspec.Struct, frozen=True):
+    """Somebody who may sign in, for those who administer them."""
+
+    user_id: str
+    name: str
+    domain: str
+    role: UserRole
+    client_ids: list[str]
+    created_at: str
+    disabled_at: str | None
+    last_login_at: str | None
+
+
+class Accounts(msgspec.Struct, frozen=True):
+    accounts: list[Account]
+
+
+class PasswordLink(msgspec.Struct, frozen=True):
+    """The secret of a link by which a person sets a password: shown once, good once."""
+
+    account: Account
+    token: str
+    expires_at: str

@@ -40,6 +40,7 @@ from main_server.reading.endpoints import create_router as create_reading_router
 from main_server.reconcile.loop import Reconciler
 from main_server.sessions.endpoints import create_router as create_sessions_router
 from main_server.settings import MainServerSettings
+from main_server.users.administering import create_router as create_administering_router
 from main_server.users.endpoints import create_router as create_users_router
 from main_server.users.passwords import Passwords
 
@@ -108,6 +109,7 @@ def create_app(context: Context) -> HotPosts:
     api.include_router(create_holders_router(context))
     api.include_router(create_sessions_router(context))
     api.include_router(create_users_router(context))
+    api.include_router(create_administering_router(context))
     api.include_router(create_reading_router(context))
     api.include_router(create_failed_router(context))
     api.include_router(create_redrives_router(context))

@@ -14,7 +14,7 @@ from gatepost.service.requests import context_of
 from portal import cookies
 from portal.context import Context
 from portal.headers import Headers
-from portal.pages import account, failed, files, links, messages, signing_in
+from portal.pages import account, failed, files, links, messages, signing_in, users
 
 
 def create_app(context: Context, *, strict_transport: bool) -> Any:
@@ -30,7 +30,7 @@ def create_api(context: Context) -> FastAPI:
         redirect_slashes=False,
         dependencies=[Depends(_note_route)],
     )
-    for pages in (files, signing_in, links, account, messages, failed):
+    for pages in (files, signing_in, links, account, messages, failed, users):
         api.include_router(pages.create_router(context))
 
     async def refuse(request: Request, error: Exception) -> Response:

@@ -12,7 +12,7 @@ from gatepost.identity import Identity, Role
 from gatepost.people import UserRole
 from infra.dev.stack import Stack
 from main_server.users.repository import User
-from tests.acceptance.portal.test_people import Browser
+from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site, eventually
 from tests.acceptance.towns import NUMBER, Town
 from tests.factories import ids

@@ -1,16 +1,15 @@
 """People at the portal of a running stack, as their browsers do it."""
 
 import re
-import ssl
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from infra.dev.stack import Stack
 from main_server.users import links, service
+from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site, eventually
 from tests.integration.main_server.people import PASSWORD, People
 
@@ -22,34 +21,6 @@ def site(stack: Stack) -> Site:
     site = Site(stack)
     site.wait_ready()
     return site
-
-
-@pytest.fixture
-def people(site: Site) -> People:
-    return People(site.engine)
-
-
-class Browser:
-    """It has no certificate, and trusts the CA as a person would have told it to."""
-
-    def __init__(self, site: Site) -> None:
-        self.url = site.url("portal")
-        context = ssl.create_default_context(cafile=site.status["ca"])
-        self.http = httpx.Client(base_url=self.url, verify=context, trust_env=False, timeout=20)
-
-    def send(self, path: str, page: str | None = None, **fields: str) -> httpx.Response:
-        shown = self.http.get(page or path).text
-        found = re.search(r'name="form" value="([^"]+)"', shown)
-        assert found, shown
-        headers = {"origin": self.url, "sec-fetch-site": "same-origin"}
-        whole = {"form": found[1]} | fields
-        return self.http.post(path, data=whole, headers=headers, follow_redirects=True)
-
-    def sign_in(self, name: str, password: str, path: str = "/login") -> httpx.Response:
-        return self.send(path, name=name, password=password)
-
-    def is_in(self) -> bool:
-        return self.http.get("/account").status_code == 200
 
 
 @pytest.fixture

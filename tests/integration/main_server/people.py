@@ -30,14 +30,15 @@ class People:
     engine: Engine
     name: str = field(default_factory=lambda: f"p-{uuid4().hex[:10]}")
     address: str = field(default_factory=lambda: uuid4().hex)
+    domain: str = DOMAIN
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def __post_init__(self) -> None:
         moment = self.now.replace(tzinfo=None)
-        transact(self.engine, lambda c: domains.add_domain(c, DOMAIN, None, moment))
+        transact(self.engine, lambda c: domains.add_domain(c, self.domain, None, moment))
 
     def create(self, **given: Any) -> User:
-        whole = {"domain": DOMAIN, "name": self.name, "role": UserRole.USER} | given
+        whole = {"domain": self.domain, "name": self.name, "role": UserRole.USER} | given
         return service.create(self.engine, NewUser(**whole), self.now, TESTER)
 
     def with_password(self, **given: Any) -> User:
@@ -47,7 +48,7 @@ class People:
 
     def try_(self, name: str | None = None, address: str | None = None) -> Try:
         who, where = name or self.name, address or self.address
-        return sessions.begin_try(self.engine, DOMAIN, who, where, self.now)
+        return sessions.begin_try(self.engine, self.domain, who, where, self.now)
 
     def sign_in(self) -> Opened:
         return sessions.open_session(self.engine, self.try_(), self.now)
@@ -60,12 +61,12 @@ class People:
         self.now += timedelta(**given)
 
     def row(self) -> User:
-        found = transact(self.engine, lambda c: repository.find(c, DOMAIN, self.name))
+        found = transact(self.engine, lambda c: repository.find(c, self.domain, self.name))
         assert found is not None
         return found
 
-    def audited(self, domain: str = DOMAIN) -> list[str]:
+    def audited(self) -> list[str]:
         """The actions on this person, in order."""
         query = text("SELECT action FROM audit_log WHERE subject = :s ORDER BY seq")
-        subject = f"gatepost://{domain}/user/{self.name}"
+        subject = f"gatepost://{self.domain}/user/{self.name}"
         return list(transact(self.engine, lambda c: c.execute(query, {"s": subject}).scalars()))

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from jinja2 import StrictUndefined
 
-from gatepost.people import Person, UserRole
+from gatepost.people import Account, PasswordLink, Person, UserRole
 from gatepost.service.access_tokens import Claims
 from gatepost.shown import (
     FailedReason,
@@ -145,7 +145,25 @@ CASES += [
     for count in (0, 1, 2)
 ]
 FOR_PEOPLE = {"messages.html", "message.html", "failed.html", "redrive.html"}
+FOR_PEOPLE |= {"users.html", "user_link.html"}
 PARTS = {"base.html", "fields.html", "shown.html"}
+
+
+ACCOUNTS = [
+    Account("u", HOSTILE, HOSTILE, role, clients, "2026-11-18T10:00:00.000Z", disabled, last)
+    for role in UserRole
+    for clients in ([], [HOSTILE])
+    for disabled, last in ((None, None), ("2026-11-18T10:00:00.000Z",) * 2)
+]
+TYPED = {"name": HOSTILE, "role": "admin", "clients": HOSTILE}
+CASES += [
+    ("users.html", {"accounts": some, "roles": ["user"], "problem": p, "typed": TYPED, "done": d})
+    for some in ([], ACCOUNTS)
+    for p in (None, PROBLEM)
+    for d in (None, HOSTILE)
+]
+LINK = PasswordLink(ACCOUNTS[0], "s", "2026-11-18T10:00:00.000Z")
+CASES += [("user_link.html", {"made": LINK, "address": HOSTILE})]
 
 
 ENVIRONMENT = Pages(ASSETS).environment

@@ -1,0 +1,113 @@
+"""What administrators ask about people by way of the portal: who there is, and their accounts.
+
+An administrator has to do with their own domain alone (I12): everybody else is answered as somebody
+who isn't there. Nobody shuts themselves out: one's own account another must disable.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from uuid import UUID
+
+from fastapi import APIRouter, Request, Response
+from sqlalchemy import Connection, Engine
+
+from gatepost.clock import iso, to_ms
+from gatepost.errors import Invalid, NotFound
+from gatepost.people import Account, Accounts, NewPerson, PasswordLink, UserRole
+from gatepost.service.requests import context_of
+from main_server.admin.bodies import read
+from main_server.context import Context
+from main_server.database import transact
+from main_server.reading.endpoints import answer, cross, now_of
+from main_server.reading.scope import Asked, domain_within
+from main_server.sessions.viewing import viewer_of
+from main_server.users import links, repository, service
+from main_server.users.names import parse_name
+from main_server.users.repository import User
+from main_server.users.service import NewUser
+from main_server.users.viewer import Viewer
+
+_ACTS: dict[str, Callable[[Engine, User, datetime, str], None]] = {
+    "disable": service.disable,
+    "enable": service.enable,
+    "sign-out": service.sign_out,
+}
+
+
+def create_router(context: Context) -> APIRouter:
+    router = APIRouter(prefix="/api/portal/users")
+    viewer = viewer_of(context, UserRole.ADMIN, UserRole.SUPER_ADMIN)
+
+    @router.get("")
+    async def list_all(domain: str | None = None, asker: Viewer = viewer) -> Response:
+        asked = Asked(domain)
+        await cross(context, asker, "users.listed", asked, {})
+        if asker.role is not UserRole.SUPER_ADMIN and domain not in (None, asker.domain):
+            return answer(Accounts([]))
+        find = partial(_list, domain=domain_within(asker, asked))
+        return answer(Accounts(await context.ledger.run(transact, find)))
+
+    @router.post("", status_code=201)
+    async def create(request: Request, asker: Viewer = viewer) -> Response:
+        wanted = _wanted(asker, await read(request, NewPerson))
+        made = await context.ledger.run(service.create, wanted, now_of(context), asker.actor)
+        context_of(request.scope).event = "user.created"
+        return await _link(context, asker, made)
+
+    @router.post("/{user_id}/link", status_code=201)
+    async def make_link(user_id: UUID, asker: Viewer = viewer) -> Response:
+        return await _link(context, asker, await _find(context, asker, user_id))
+
+    @router.post("/{user_id}/{act}", status_code=204)
+    async def change(user_id: UUID, act: str, asker: Viewer = viewer) -> Response:
+        found = await _find(context, asker, user_id)
+        if act not in _ACTS:
+            raise NotFound()
+        if act == "disable" and str(user_id) == asker.user_id:
+            raise Invalid("You can't disable your own account. Ask another administrator.")
+        await context.ledger.run(_ACTS[act], found, now_of(context), asker.actor)
+        return Response(status_code=204)
+
+    return router
+
+
+def _wanted(asker: Viewer, wanted: NewPerson) -> NewUser:
+    """Within the asker's domain; a super-administrator says which."""
+    text = wanted.name if "@" in wanted.name else f"{wanted.name}@{asker.domain}"
+    domain, name = parse_name(text)
+    if asker.role is not UserRole.SUPER_ADMIN and domain != asker.domain:
+        raise NotFound(f"There is no domain {domain}.")
+    ids = {one if ":" in one else f"{domain}:{one}" for one in wanted.client_ids}
+    return NewUser(domain, name, wanted.role, frozenset(ids))
+
+
+async def _find(context: Context, asker: Viewer, user_id: UUID) -> User:
+    found = await context.ledger.run(transact, lambda c: repository.get(c, user_id.bytes))
+    own = None if asker.role is UserRole.SUPER_ADMIN else asker.domain
+    if found is None or own not in (None, found.domain):
+        raise NotFound("There is nobody of this name.")
+    return found
+
+
+async def _link(context: Context, asker: Viewer, user: User) -> Response:
+    now = now_of(context)
+    token = await context.ledger.run(links.make_link, user, now, asker.actor)
+    account = await context.ledger.run(transact, lambda c: _account(c, user))
+    expires_at = iso(to_ms(now + links.LIFETIME))
+    made = answer(PasswordLink(account, token, expires_at))
+    made.status_code = 201
+    return made
+
+
+def _list(connection: Connection, domain: str | None) -> list[Account]:
+    return [_account(connection, one) for one in repository.list_users(connection, domain)]
+
+
+def _account(connection: Connection, user: User) -> Account:
+    times = (user.created_at, user.disabled_at, user.last_login_at)
+    created, disabled, last = (iso(to_ms(time)) if time else None for time in times)
+    assert created is not None
+    client_ids = sorted(repository.list_client_ids(connection, user.user_id))
+    user_id = str(UUID(bytes=user.user_id))
+    return Account(user_id, user.name, user.domain, user.role, client_ids, created, disabled, last)

@@ -1,0 +1,104 @@
+"""People, for administrators: who there is; adding, disabling, signing out, links for a password.
+
+The page with a link is the answer to the form that made it: a secret is in no address, and who
+loads the page again makes another.
+"""
+
+from uuid import UUID
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+
+from gatepost.errors import GatepostError, Invalid, NameTaken, NotFound
+from gatepost.people import Accounts, NewPerson, PasswordLink, UserRole
+from gatepost.problem import describe
+from portal import forms
+from portal.context import Context
+from portal.visits import Visit, visitor
+
+DONE = {
+    "disable": "The account is disabled, and signed out everywhere.",
+    "enable": "The account may sign in again.",
+    "sign-out": "Every session of the account has ended.",
+}
+"""What can be done to an account, and what is said when it is done."""
+
+
+def create_router(context: Context) -> APIRouter:
+    router = APIRouter(prefix="/users")
+    signed_in = visitor(context)
+
+    @router.get("")
+    async def users(request: Request, done: str = "", visit: Visit = signed_in) -> Response:
+        return await _page(context, request, visit, done=DONE.get(done))
+
+    @router.post("")
+    async def add(request: Request, visit: Visit = signed_in) -> Response:
+        fields = await forms.read(request)
+        try:
+            wanted = _wanted(fields)
+            made = await context.main_server.post("/users", visit.token, wanted, PasswordLink)
+        except (Invalid, NameTaken, NotFound) as error:
+            return await _page(context, request, visit, error=error, typed=fields)
+        return _show_link(context, request, visit, made)
+
+    @router.post("/{user_id}/link")
+    async def make_link(request: Request, user_id: UUID, visit: Visit = signed_in) -> Response:
+        await forms.read(request)
+        path = f"/users/{user_id}/link"
+        made = await context.main_server.post(path, visit.token, None, PasswordLink)
+        return _show_link(context, request, visit, made)
+
+    @router.post("/{user_id}/{act}")
+    async def change(
+        request: Request, user_id: UUID, act: str, visit: Visit = signed_in
+    ) -> Response:
+        await forms.read(request)
+        if act not in DONE:
+            raise NotFound()
+        try:
+            await context.main_server.tell("POST", f"/users/{user_id}/{act}", visit.token)
+        except Invalid as error:
+            return await _page(context, request, visit, error=error)
+        return RedirectResponse(f"/users?done={act}", 303)
+
+    return router
+
+
+def _wanted(fields: dict[str, str]) -> NewPerson:
+    try:
+        role = UserRole(fields.get("role", ""))
+    except ValueError:
+        raise Invalid("There is no such role.") from None
+    clients = fields.get("clients", "").replace(",", " ").split()
+    return NewPerson(fields.get("name", "").strip(), role, clients)
+
+
+async def _page(
+    context: Context,
+    request: Request,
+    visit: Visit,
+    *,
+    done: str | None = None,
+    error: GatepostError | None = None,
+    typed: dict[str, str] | None = None,
+) -> Response:
+    found = await context.main_server.get("/users", visit.token, Accounts)
+    problem = describe(error) if error else None
+    everybodys = visit.claims.role is UserRole.SUPER_ADMIN
+    return context.pages.make(
+        request,
+        "users.html",
+        visit,
+        problem.status if problem else 200,
+        accounts=found.accounts,
+        roles=[role.value for role in UserRole if everybodys or role is not UserRole.SUPER_ADMIN],
+        problem=problem.document if problem else None,
+        typed={"name": "", "role": "user", "clients": ""} | (typed or {}),
+        done=done,
+    )
+
+
+def _show_link(context: Context, request: Request, visit: Visit, made: PasswordLink) -> Response:
+    address = f"https://{request.headers.get('host', '')}/password/{made.token}"
+    return context.pages.make(request, "user_link.html", visit, made=made, address=address)

@@ -1,0 +1,183 @@
+"""Administrators and people, on a running stack: each within their domain (I12)."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from sqlalchemy import text
+
+from gatepost.identity import Identity, Role
+from gatepost.people import UserRole
+from infra.dev.stack import Stack
+from main_server.database import transact
+from tests.acceptance.portal.browser import Browser
+from tests.acceptance.site import Site, eventually
+from tests.integration.main_server.people import PASSWORD, People
+
+NEW = "another walk in the rain"
+OTHER = "other.example"
+
+
+@pytest.fixture(scope="session")
+def site(stack: Stack) -> Site:
+    site = Site(stack)
+    site.wait_ready()
+    return site
+
+
+@pytest.fixture(scope="session")
+def portal(site: Site) -> Iterator[httpx.Client]:
+    pair = site.issue(Identity("gatepost", Role.PORTAL, f"portal-{uuid4().hex[:8]}"))
+    with site.calling(pair.files, "main_server") as client:
+        eventually(lambda: client.get("/api/portal/keys").status_code == 200, "it is known")
+        yield client
+
+
+@pytest.fixture
+def browser(site: Site) -> Iterator[Browser]:
+    one = Browser(site)
+    yield one
+    one.http.close()
+
+
+class Asker:
+    """Somebody with a role, and the main server as they see it by way of the portal."""
+
+    def __init__(
+        self, site: Site, portal: httpx.Client, role: UserRole, domain: str = "example.com"
+    ) -> None:
+        self.people = People(site.engine, domain=domain)
+        self.user = self.people.with_password(role=role)
+        said = {"domain": domain, "name": self.people.name, "password": PASSWORD, "address": "x"}
+        answer = portal.post("/api/portal/session", json=said)
+        assert answer.status_code == 200, answer.text
+        self._portal = portal
+        self._headers = {"authorization": f"Bearer {answer.json()['access_token']}"}
+
+    def get(self, path: str = "", **query: str) -> httpx.Response:
+        return self._portal.get(f"/api/portal/users{path}", params=query, headers=self._headers)
+
+    def post(self, path: str = "", **said: Any) -> httpx.Response:
+        return self._portal.post(f"/api/portal/users{path}", json=said, headers=self._headers)
+
+
+def shown(answer: httpx.Response) -> tuple[int, dict[str, Any], str | None]:
+    said = answer.json() | {"request_id": ""}
+    return answer.status_code, said, answer.headers.get("cache-control")
+
+
+def test_an_administrator_adds_somebody_who_sets_a_password_and_is_put_out(
+    site: Site, browser: Browser, people: People
+) -> None:
+    people.with_password(role=UserRole.ADMIN)
+    browser.sign_in(f"{people.name}@example.com", PASSWORD)
+    name = f"new-{uuid4().hex[:8]}"
+    page = browser.send("/users", name=name, role="user", clients="client_001")
+    link = re.search(r'value="(https://[^"]+/password/[^"]+)"', page.text)
+    assert link, page.text
+    theirs = Browser(site)
+    path = link[1].removeprefix(theirs.url)
+    assert "Your new password is set" in theirs.send(path, new=NEW, again=NEW).text
+    assert theirs.sign_in(f"{name}@example.com", NEW).url.path == "/account"
+    listed = browser.http.get("/users").text
+    assert name in listed
+    assert "example.com:client_001" in listed
+    found = People(site.engine, name=name)
+    user_id = found.row().user_id.hex()
+    page = browser.send(f"/users/{user_id}/sign-out", "/users")
+    assert "Every session of the account has ended." in page.text
+    assert not theirs.is_in()
+    assert theirs.sign_in(f"{name}@example.com", NEW).url.path == "/account"
+    browser.send(f"/users/{user_id}/disable", "/users")
+    assert not theirs.is_in()
+    assert theirs.sign_in(f"{name}@example.com", NEW).status_code == 401
+    browser.send(f"/users/{user_id}/enable", "/users")
+    assert theirs.sign_in(f"{name}@example.com", NEW).url.path == "/account"
+    theirs.http.close()
+    acts = [one for one in found.audited() if not one.startswith("session.")]
+    assert acts == [
+        "user.created", "user.link_made", "user.password_set",
+        "user.signed_out", "user.disabled", "user.enabled",
+    ]  # fmt: skip
+    assert who_did(site, "user.disabled", name) == f"gatepost://example.com/user/{people.name}"
+
+
+def who_did(site: Site, action: str, name: str) -> str:
+    query = text("SELECT DISTINCT actor FROM audit_log WHERE subject = :s AND action = :a")
+    about = {"s": f"gatepost://example.com/user/{name}", "a": action}
+    return str(transact(site.engine, lambda c: c.execute(query, about).scalar_one()))
+
+
+def test_a_wrong_name_is_told_and_what_was_typed_stays(browser: Browser, people: People) -> None:
+    people.with_password(role=UserRole.ADMIN)
+    browser.sign_in(f"{people.name}@example.com", PASSWORD)
+    page = browser.send("/users", name="<b>bold</b>", role="user", clients="<i>")
+    assert page.status_code == 422
+    assert "&lt;b&gt;bold&lt;/b&gt;" in page.text
+    page = browser.send("/users", name=people.name, role="user", clients="")
+    assert (page.status_code, "There is somebody of this name" in page.text) == (409, True)
+    own = people.row().user_id.hex()
+    page = browser.send(f"/users/{own}/disable", "/users")
+    assert (page.status_code, "another administrator" in page.text) == (422, True)
+
+
+def test_a_user_administers_nobody(
+    site: Site, portal: httpx.Client, browser: Browser, people: People
+) -> None:
+    asker = Asker(site, portal, UserRole.USER)
+    somebody = people.create().user_id.hex()
+    answers = [asker.get(), asker.post(name="x"), asker.post(f"/{somebody}/disable")]
+    answers += [asker.post(f"/{somebody}/link")]
+    assert [one.status_code for one in answers] == [403] * 4
+    browser.sign_in(f"{asker.people.name}@example.com", PASSWORD)
+    page = browser.http.get("/users")
+    assert page.status_code == 403
+    assert 'href="/users"' not in browser.http.get("/account").text
+
+
+@pytest.mark.parametrize("act", ["disable", "enable", "sign-out", "link"])
+def test_somebody_of_another_domain_is_answered_as_nobody(
+    site: Site, portal: httpx.Client, act: str
+) -> None:
+    here = Asker(site, portal, UserRole.ADMIN)
+    there = Asker(site, portal, UserRole.ADMIN, OTHER)
+    ours = People(site.engine, domain="gatepost")
+    foreign = [there.user.user_id.hex(), ours.create(role=UserRole.SUPER_ADMIN).user_id.hex()]
+    unknown = shown(here.post(f"/{uuid4().hex}/{act}"))
+    assert unknown[0] == 404
+    assert [shown(here.post(f"/{one}/{act}")) for one in foreign] == [unknown] * 2
+    assert there.get().status_code == 200, "nothing was done"
+
+
+def test_lists_and_names_tell_nothing_of_another_domain(site: Site, portal: httpx.Client) -> None:
+    here = Asker(site, portal, UserRole.ADMIN)
+    there = Asker(site, portal, UserRole.ADMIN, OTHER)
+    for query in ({}, {"domain": "example.com"}):
+        assert {one["domain"] for one in here.get(**query).json()["accounts"]} == {"example.com"}
+    unknown = here.get(domain="nowhere.example")
+    assert shown(here.get(domain=OTHER)) == shown(unknown)
+    assert unknown.json() == {"accounts": []}
+    taken = here.post(name=f"{there.people.name}@{OTHER}")
+    assert taken.status_code == here.post(name="x@nowhere.example").status_code == 404
+    assert here.post(name=there.people.name).status_code == 201, "a name is a domain's own"
+    for role in ("super-admin",):
+        assert here.post(name=f"x-{uuid4().hex[:8]}", role=role).status_code == 422
+
+
+def test_a_super_administrator_sees_all_and_the_audit_log_has_it(
+    site: Site, portal: httpx.Client
+) -> None:
+    there = Asker(site, portal, UserRole.USER, OTHER)
+    above = Asker(site, portal, UserRole.SUPER_ADMIN, "gatepost")
+    domains = {one["domain"] for one in above.get().json()["accounts"]}
+    assert domains >= {"gatepost", OTHER}
+    assert {one["domain"] for one in above.get(domain=OTHER).json()["accounts"]} == {OTHER}
+    assert above.post(f"/{there.user.user_id.hex()}/disable").status_code == 204
+    assert there.get().status_code == 401
+    query = text("SELECT subject FROM audit_log WHERE actor = :a AND action = 'users.listed'")
+    about = {"a": f"gatepost://gatepost/user/{above.people.name}"}
+    seen = transact(site.engine, lambda c: c.execute(query, about).scalars().all())
+    assert seen == ["every domain", OTHER]
