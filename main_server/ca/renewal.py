@@ -54,7 +54,8 @@ def renew(
     if row.identity.role is Role.CLIENT:
         ensure(engine, row.identity, now)
     actor = caller.uri if caller == row.identity else row.identity.uri
-    return certify(engine, authority, order, key, now, actor, "certificate.renewed")
+    shown = {held.serial, row.serial}
+    return certify(engine, authority, order, key, now, actor, "certificate.renewed", shown)
 
 
 def _held(

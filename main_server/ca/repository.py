@@ -1,6 +1,6 @@
 """SQL for certificates and those who hold them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -85,11 +85,17 @@ def count_by_issuer(connection: Connection, now: datetime) -> dict[str, int]:
     return {issuer or "": count for issuer, count in connection.execute(query)}
 
 
-def is_key_known(connection: Connection, public_key: bytes) -> bool:
-    """An intent that came to nothing has certified none."""
+def is_key_known(connection: Connection, public_key: bytes, but: str = "") -> bool:
+    """In any certificate but this one. An intent that came to nothing has certified none."""
     c = certificates.c
-    query = select(c.serial).where(c.public_key == public_key, c.status != "intended").limit(1)
-    return connection.execute(query).first() is not None
+    certified = (c.public_key == public_key, c.status != "intended", c.serial != but)
+    return connection.execute(select(c.serial).where(*certified).limit(1)).first() is not None
+
+
+def count_active(connection: Connection, serials: Collection[str]) -> int:
+    c = certificates.c
+    query = select(func.count()).where(c.serial.in_(serials), c.status == "active")
+    return connection.execute(query).scalar_one()
 
 
 def record_intent(connection: Connection, intent: Intent) -> None:
@@ -129,12 +135,16 @@ def record_responder(
     )
 
 
-def activate(connection: Connection, serial: str, fingerprint: bytes, der: bytes) -> None:
+def activate(connection: Connection, serial: str, fingerprint: bytes, der: bytes) -> bool:
+    """Whether it is active now: it isn't if it was revoked meanwhile."""
+    c = certificates.c
     connection.execute(
         update(certificates)
-        .where(certificates.c.serial == serial, certificates.c.status == "intended")
+        .where(c.serial == serial, c.status == "intended")
         .values(status="active", fingerprint=fingerprint, der=der)
     )
+    is_it = (c.serial == serial, c.status == "active", c.fingerprint == fingerprint)
+    return connection.execute(select(c.serial).where(*is_it)).first() is not None
 
 
 def list_known(connection: Connection, roles: Sequence[Role], now: datetime) -> list[Known]:

@@ -2,9 +2,12 @@
 
 A certificate that was signed but never recorded would be one that nobody can revoke. The audit log
 tells of it in the same transaction as the intent.
+
+Whoever issues locks the revocation number, as whoever revokes does: one comes after the other, and
+the later one sees what the earlier one did.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from sqlalchemy import Connection, Engine
 
 from gatepost.clock import iso, to_ms
-from gatepost.errors import KeyUsedBefore
+from gatepost.errors import KeyUsedBefore, RevokedCertificate, UnknownCertificate
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.ca import repository
@@ -22,6 +25,7 @@ from main_server.ca.authority import Authority, Order, new_key, new_serial
 from main_server.ca.keys import PublicKey, key_digest
 from main_server.ca.parts import key_to_pem
 from main_server.ca.repository import Intent
+from main_server.ca.revoked.repository import lock_number
 from main_server.database import transact
 
 
@@ -64,24 +68,41 @@ def certify(
     now: datetime,
     actor: str = SYSTEM,
     action: str = "certificate.issued",
+    renewed: Collection[str] = (),
 ) -> Certified:
-    """For somebody's own key. Raises KeyUsedBefore if any certificate ever had it."""
+    """For somebody's own key. Raises KeyUsedBefore if any certificate ever had it.
+
+    `renewed` are the serials that must be active still: who renews may be revoked meanwhile.
+    """
     serial = new_serial()
     ends = authority.ends_at(order, now)
     intent = Intent(f"{serial:032x}", authority.kid, order, key_digest(key), now, ends)
-    transact(engine, lambda c: _record(c, intent, Entry(actor, action, *_told(intent))))
+    entry = Entry(actor, action, *_told(intent))
+    transact(engine, lambda c: _record(c, intent, entry, renewed))
     certificate = authority.sign(order, key, serial, now)
     made = Certified(certificate, authority.chain(certificate))
-    digest, der = bytes.fromhex(made.fingerprint), certificate.public_bytes(Encoding.DER)
-    transact(engine, lambda c: repository.activate(c, made.serial, digest, der))
+    transact(engine, lambda c: _activate(c, intent, made))
     return made
 
 
-def _record(connection: Connection, intent: Intent, entry: Entry) -> None:
+def _record(connection: Connection, intent: Intent, entry: Entry, renewed: Collection[str]) -> None:
+    lock_number(connection)
+    if repository.count_active(connection, renewed) != len(renewed):
+        raise UnknownCertificate()
     if repository.is_key_known(connection, intent.public_key):
         raise KeyUsedBefore()
     repository.record_intent(connection, intent)
     audit.append(connection, entry, intent.now)
+
+
+def _activate(connection: Connection, intent: Intent, made: Certified) -> None:
+    """Of several intents for one key the first to come here has it."""
+    lock_number(connection)
+    if repository.is_key_known(connection, intent.public_key, but=intent.serial):
+        raise KeyUsedBefore()
+    digest, der = bytes.fromhex(made.fingerprint), made.certificate.public_bytes(Encoding.DER)
+    if not repository.activate(connection, intent.serial, digest, der):
+        raise RevokedCertificate()
 
 
 def _told(intent: Intent) -> tuple[str, str, Mapping[str, object]]:
