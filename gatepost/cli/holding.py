@@ -7,6 +7,7 @@ from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from cryptography.hazmat.primitives.serialization import Encoding
 from pydantic import ConfigDict
 
 from gatepost.cli.commands import GROUP
@@ -15,19 +16,28 @@ from gatepost.cli.failure import Failure
 from gatepost.cli.options import Options
 from gatepost.client.files import Files
 from gatepost.client.renewing import files_of, renew
-from gatepost.errors import ConfigurationError
-from gatepost.settings import MainServer, ServiceSettings, Tls, load
-from gatepost.tls import TlsFiles
+from gatepost.errors import BadIdentity, ConfigurationError
+from gatepost.identity import Certificate
+from gatepost.settings import Block, MainServer, ServiceSettings, load
 
 OWN = f"{GROUP}.own"
 """The entry point by which a main server's own certificate is renewed, where its CA is."""
+
+
+class Shown(Block):
+    """By which a service is called. Of a portal it may be of a CA that browsers trust already."""
+
+    model_config = ConfigDict(extra="ignore")
+    cert_file: Path
+    key_file: Path
+    ca_file: Path | None = None
 
 
 class HolderOnly(ServiceSettings):
     """The part of a service's settings that says which certificates it has."""
 
     model_config = ConfigDict(extra="ignore")
-    tls: Tls | None = None
+    tls: Shown | None = None
     main_server: MainServer | None = None
 
 
@@ -56,20 +66,26 @@ def find_held(options: Options, config: Path | None) -> list[Held]:
 def _of_service(config: Path, settings: HolderOnly) -> list[Held]:
     """First the one by which the main server is called: with it the other is asked for."""
     calls, shows = settings.main_server, settings.tls
-    called = _files(shows.files()) if shows else None
     if calls is None:
-        if called is None:
+        if shows is None or shows.ca_file is None:
             raise Failure("usage", f"{config} names no certificate: neither tls nor main_server.")
-        return [Held(called, partial(_renew_own, config, called))]
-    mine, url = _files(calls.files()), calls.url
+        own = files_of(shows.ca_file, shows.cert_file, shows.key_file)
+        return [Held(own, partial(_renew_own, config, own))]
+    mine, url = files_of(calls.ca_file, calls.cert_file, calls.key_file), calls.url
     held = [Held(mine, lambda now: renew(url, mine, only_if_due=not now))]
-    if called is not None:
+    if shows is None:
+        return held
+    called = files_of(shows.ca_file or calls.ca_file, shows.cert_file, shows.key_file)
+    if _is_ours(called):
         held.append(Held(called, lambda now: renew(url, called, only_if_due=not now, shown=mine)))
     return held
 
 
-def _files(files: TlsFiles) -> Files:
-    return files_of(files.ca_file, files.cert_file, files.key_file)
+def _is_ours(files: Files) -> bool:
+    try:
+        return bool(Certificate(files.leaf().public_bytes(Encoding.DER)).identity)
+    except BadIdentity:
+        return False
 
 
 def _renew_own(config: Path, files: Files, now: bool) -> bool:

@@ -19,8 +19,9 @@ AGAIN_SECONDS = 60.0
 
 
 def renew(options: Options, config: Path | None, *, daemon: bool, now: bool) -> None:
-    held, output = find_held(options, config), Output(json=options.json)
+    output = Output(json=options.json)
     try:
+        held = find_held(options, config)
         for one in held:
             one.files.leaf()  # of a wrong path there is nothing to wait for
         if daemon:

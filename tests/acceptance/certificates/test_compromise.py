@@ -24,7 +24,7 @@ from tests.factories import identity
 GATEPOST = str(Path(sys.executable).with_name("gatepost"))
 REVOKED = "urn:gatepost:problem:revoked-certificate"
 UNKNOWN = "urn:gatepost:problem:unknown-certificate"
-SERVICES = ("main_server", "proxy", "worker")
+SERVICES = ("main_server", "proxy", "worker", "portal")
 
 
 @pytest.fixture
