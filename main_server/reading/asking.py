@@ -15,15 +15,15 @@ _NUMBER, _BETWEEN = re.compile(r"\A\+[1-9][0-9]{1,14}\Z"), re.compile(r"[ ()/.-]
 _WORD = re.compile(r"\A[!-~]{1,193}\Z")
 _MAC = 32
 _MOST_MACS = 8
-_FIRST, _LAST = datetime(2020, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
+_FIRST, _AHEAD = datetime(2020, 1, 1, tzinfo=UTC), timedelta(minutes=5)
 
 
 def span_of(
     first: datetime | None, end: datetime | None, now: datetime, before: str | None = None
 ) -> Span:
     """Without dates, the last 30 days: up to a little in the future, as clocks differ."""
-    last = _aware(end) if end else now + timedelta(minutes=5)
-    last = max(_FIRST, min(last, _LAST))  # so far back or ahead no message is, and no id can say
+    latest = now + _AHEAD
+    last = max(_FIRST, min(_aware(end), latest)) if end else latest  # elsewhere no message is
     begin = max(_FIRST, _aware(first) if first else last - USUAL)
     if not begin < last:
         raise Invalid(errors=[FieldError("/from", "must be before the end of the time asked for")])

@@ -6,13 +6,14 @@ Only a person's own clients are walked, so that neither a page nor how far it ca
 anybody else's messages (I12).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from sqlalchemy import Connection, Engine
 
 from gatepost.errors import CannotOpen, KeysUnavailable
+from gatepost.ids import first_id_at, id_ms
 from main_server.database import transact
 from main_server.keys.service import Keyring
 from main_server.reading.listed import repository
@@ -24,6 +25,7 @@ from main_server.users.viewer import UserRole, Viewer
 
 PAGE = 50
 LOOKED_AT = 4_000
+_DAYS, _DAY_MS = (1, 4, 16), 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +110,39 @@ def _everybodys(connection: Connection, query: Query) -> list[Found]:
 
 
 def _walk_clients(connection: Connection, clients: Sequence[str], query: Query) -> _Walked:
-    """The clients' messages, merged. Of a client of which not all was looked at, only what it had
-    down to there is known, and so of all of them."""
-    each = PAGE + 1
-    if query.status is not None:
-        each = max(1, LOOKED_AT // len(clients))
-    elif len(clients) > PAGE:
-        clients = _latest_of(connection, clients, query.span)
-    looked = repository.walk_clients(connection, clients, query.span, each) if clients else []
+    """Part of the time after part, until there is a page: most are full after the newest one."""
+    ids: list[bytes] = []
+    left = LOOKED_AT
+    for part in _parts(query.span):
+        each = PAGE + 1 if query.status is None else max(1, left // len(clients))
+        asked = clients
+        if query.status is None and len(clients) > PAGE:
+            asked = _latest_of(connection, clients, part)
+        looked = repository.walk_clients(connection, asked, part, each)
+        walked = _merge(looked, each, query.status)
+        ids += walked.ids
+        left -= len(looked)
+        if walked.horizon is not None or len(ids) > PAGE:
+            return _Walked(ids[: PAGE + 1], walked.horizon)
+    return _Walked(ids, None)
+
+
+def _parts(span: Span) -> Iterator[Span]:
+    """From the newest on, each longer than the one before. Each client is asked for once in each
+    day of a part: a part of thirty days costs thirty times what one day does."""
+    end = span.end
+    for days in _DAYS:
+        first = first_id_at(id_ms(UUID(bytes=end)) - days * _DAY_MS)
+        if first <= span.first:
+            break
+        yield Span(first, end)
+        end = first
+    yield Span(span.first, end)
+
+
+def _merge(looked: Sequence[tuple[str, Found]], each: int, status: str | None) -> _Walked:
+    """Of a client of which not all was looked at, only what it had down to there is known, and so
+    of all of them."""
     by_client: dict[str, list[Found]] = {}
     for client, found in looked:
         by_client.setdefault(client, []).append(found)
@@ -124,9 +151,9 @@ def _walk_clients(connection: Connection, clients: Sequence[str], query: Query) 
     fits = [
         found.message_id
         for _, found in looked
-        if query.status in (None, found.status) and (horizon is None or found.message_id >= horizon)
+        if status in (None, found.status) and (horizon is None or found.message_id >= horizon)
     ]
-    return _Walked(sorted(fits, reverse=True)[: PAGE + 1], horizon)
+    return _Walked(sorted(fits, reverse=True), horizon)
 
 
 def _latest_of(connection: Connection, clients: Sequence[str], span: Span) -> list[str]:

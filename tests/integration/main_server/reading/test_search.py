@@ -65,10 +65,12 @@ def test_filters_narrow_it(town: Town) -> None:
 
 @pytest.mark.parametrize("status", [None, "queued", "failed"])
 @pytest.mark.parametrize("role", ["user", "admin"])
+@pytest.mark.parametrize("day_ms", [1, 86_400_000])
 def test_pages_leave_nothing_out_and_repeat_nothing(
-    town: Town, monkeypatch: pytest.MonkeyPatch, status: str | None, role: str
+    town: Town, monkeypatch: pytest.MonkeyPatch, status: str | None, role: str, day_ms: int
 ) -> None:
-    """However uneven the clients are, and however little a page may look at."""
+    """However uneven the clients are, and however little a page may look at, or at once."""
+    monkeypatch.setattr(module, "_DAY_MS", day_ms)
     monkeypatch.setattr(module, "PAGE", 4)
     monkeypatch.setattr(module, "LOOKED_AT", 6)
     sent = town.send("a", 1) + town.send("b", 9) + town.send("a", 5) + town.send("b", 2)
@@ -79,12 +81,17 @@ def test_pages_leave_nothing_out_and_repeat_nothing(
     assert all_pages(town, viewer, status=status) == newest_first(*wanted)
 
 
+@pytest.mark.parametrize("day_ms", [1, 86_400_000])
 def test_of_many_clients_those_with_the_newest_messages_are_asked(
-    town: Town, monkeypatch: pytest.MonkeyPatch
+    town: Town, monkeypatch: pytest.MonkeyPatch, day_ms: int
 ) -> None:
     monkeypatch.setattr(module, "PAGE", 1)
-    sent = [town.send(name)[0] for name in "abab"]
-    assert all_pages(town, town.user("a", "b")) == newest_first(*sent)
+    monkeypatch.setattr(module, "_DAY_MS", day_ms)
+    sent = [town.send(name)[0] for name in "abcabc"]
+    of_all = town.user("a", "b", "c")
+    assert all_pages(town, of_all) == newest_first(*sent)
+    town.client("a").force(sent[0], status="failed", reason="refused")
+    assert all_pages(town, of_all, status="failed") == [sent[0]], "of whom nothing newer has failed"
 
 
 def test_a_number_is_found_by_its_mac_within_its_domain(town: Town) -> None:
