@@ -1,13 +1,15 @@
 """What administrators send, strictly: unknown fields are refused, and so are wrong types."""
 
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 from fastapi import Request
+from msgspec import Meta
 
 from gatepost.errors import FieldError, Invalid, Malformed
 from gatepost.identity import Role
 from gatepost.service.asgi import read_body
+from main_server.ca.bounds import MOST_DAYS, MOST_MINUTES
 from main_server.ca.crl import Reason
 
 MAX_BYTES = 32 * 1024
@@ -25,7 +27,7 @@ class CertificateOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     role: Role = Role.CLIENT
     usage: str | None = None
     hosts: list[str] = []
-    days: float | None = None
+    days: Annotated[float, Meta(ge=0, le=MOST_DAYS)] | None = None
     csr: str | None = None
     pkcs12_password: str | None = None
 
@@ -43,7 +45,7 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class TokenOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     client_id: str
-    minutes: float = 60
+    minutes: Annotated[float, Meta(ge=0, le=MOST_MINUTES)] = 60
 
 
 class ClientOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,9 +8,9 @@ import base64
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from sqlalchemy import Engine
 
 from gatepost.errors import BadOrder, NotFound
@@ -20,6 +20,7 @@ from gatepost.service.requests import context_of
 from main_server.admin.bodies import CertificateOrder, Target, read
 from main_server.ca import revocation
 from main_server.ca.authority import Usage
+from main_server.ca.bounds import MOST_DAYS
 from main_server.ca.crl import Reason
 from main_server.ca.founding import read_pins
 from main_server.ca.holders import place_holder
@@ -58,7 +59,7 @@ def create_router(context: Context) -> APIRouter:
         role: Role | None = None,
         name: str | None = None,
         status: Status | None = None,
-        expiring_days: float | None = None,
+        expiring_days: Annotated[float | None, Query(ge=0, le=MOST_DAYS)] = None,
         after: str = "",
         limit: int = MOST,
         caller: Identity = admin,

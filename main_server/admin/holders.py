@@ -15,7 +15,7 @@ from gatepost.service.api import allow
 from main_server.admin.bodies import ClientChange, ClientOrder, TokenOrder, read
 from main_server.admin.certificates import within
 from main_server.ca.enrolment import make_token, withdraw
-from main_server.ca.holders import place_holder
+from main_server.ca.holders import check_after, check_names, place_holder
 from main_server.ca.online import OnlineCa
 from main_server.ca.tokens.repository import Kept, list_tokens
 from main_server.clients import service as clients
@@ -60,6 +60,8 @@ def create_router(context: Context) -> APIRouter:
         own = within(caller)
         if own is not None and domain not in (None, own):
             return {"clients": [], "next": None}
+        check_names(domain)
+        check_after(after)
         page = partial(list_clients, domain=own or domain, after=after, limit=MOST)
         found = await context.ledger.run(transact, page)
         following = found[-1].client_id if len(found) == MOST else None
@@ -99,7 +101,9 @@ def _change(
     engine: Engine, ca: OnlineCa, client_id: str, wanted: ClientChange, caller: Identity
 ) -> Client:
     _check(rate_per_second=wanted.rate_per_second, burst=wanted.burst)
-    if within(caller) not in (None, client_id.partition(":")[0]):
+    domain, _, name = client_id.partition(":")
+    check_names(domain, name)
+    if within(caller) not in (None, domain):
         raise NotFound("There is no such client.")
     change = clients.Change(wanted.rate_per_second, wanted.burst, wanted.disabled)
     return clients.change(engine, client_id, change, ca.now(), caller.uri)

@@ -12,6 +12,7 @@ import typer
 
 from gatepost.cli.commands import needs
 from gatepost.identity import Role
+from main_server.ca.bounds import MOST_DAYS, MOST_MINUTES
 from main_server.ca.target import RoleOption, Target, with_target
 from main_server.options import ConfigFile, DryRun, Json, Yes
 
@@ -116,7 +117,7 @@ def issue(  # noqa: PLR0913 - each is an option
         list[str] | None, typer.Option(metavar="HOST", help="Of a server; can be repeated.")
     ] = None,
     days: Annotated[
-        float | None, typer.Option(min=0, help="Shorter than the role's lifetime.")
+        float | None, typer.Option(min=0, max=MOST_DAYS, help="Shorter than the role's lifetime.")
     ] = None,
     csr: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Certify this request's key.")
@@ -143,7 +144,9 @@ def issue(  # noqa: PLR0913 - each is an option
 def token(
     name: Name,
     config: ConfigFile = None,
-    minutes: Annotated[float, typer.Option(min=1, help="How long it is good.")] = 60,
+    minutes: Annotated[
+        float, typer.Option(min=1, max=MOST_MINUTES, help="How long it is good.")
+    ] = 60,
     json: Json = False,
 ) -> None:
     """Make a token for a client to enrol with, once. It is shown now, and kept nowhere."""
@@ -160,7 +163,8 @@ def list_(
     name: Annotated[str | None, typer.Option(help="Of this name only.")] = None,
     status: Annotated[StatusName | None, typer.Option(help="In this status only.")] = None,
     expiring: Annotated[
-        float | None, typer.Option(metavar="DAYS", min=0, help="That expire so soon.")
+        float | None,
+        typer.Option(metavar="DAYS", min=0, max=MOST_DAYS, help="That expire so soon."),
     ] = None,
     json: Json = False,
 ) -> None:

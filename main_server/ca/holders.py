@@ -31,6 +31,20 @@ def parse_holder(text: str) -> Holder:
     return Holder(name, domain or None)
 
 
+def check_names(domain: str | None = None, name: str | None = None) -> None:
+    """Raises Invalid for what nobody can be called, before the ledger is asked for it."""
+    try:
+        Identity("any" if domain is None else domain, Role.CLIENT, "any" if name is None else name)
+    except BadIdentity as error:
+        raise Invalid(f"Nobody is called that: {error.detail}.") from None
+
+
+def check_after(after: str) -> None:
+    """Raises Invalid for what no page can have ended with."""
+    if not after.isascii():
+        raise Invalid("No page ends with that: begin at the first one.")
+
+
 def find_holder(engine: Engine, text: str, within: str | None = None) -> tuple[str, str]:
     """Domain and name of somebody who is known; `within` is the one domain that is looked into."""
     holder = parse_holder(text)

@@ -12,9 +12,11 @@ One address may ask so often, and what needs the ledger takes turns (`main_serve
 import base64
 import binascii
 import json
+import re
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
+import msgspec
 from cryptography.hazmat.primitives.serialization import Encoding
 from sqlalchemy import Engine
 
@@ -40,6 +42,15 @@ ENROLMENT_BYTES = 32 * 1024
 REQUESTS, ENROLMENTS = (100.0, 500), (1.0, 20)
 """Of one address: a second, and at once after a silence."""
 AT_ONCE, WAITING = 4, 100
+_KID = re.compile(r"\A[0-9a-f]{40}\Z")
+
+
+class EnrolmentBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """In base64: the token's public key, the request (DER), and its signature by the token."""
+
+    public_key: str
+    signature: str
+    csr: str
 
 
 class PkiApp:
@@ -50,7 +61,7 @@ class PkiApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
-        area = path.split("/")[1]
+        area = path.partition("/")[2].partition("/")[0]
         self._asking.take(scope["client"][0])
         if area == "ocsp":
             await self._ocsp(scope, receive, send, path.removeprefix("/ocsp").removeprefix("/"))
@@ -80,7 +91,7 @@ class PkiApp:
         if path == "/crl.pem":
             return to_pem(await self._run(transact, read_revocations)), _PEM
         kid = signing if path == "/crl" else path.removeprefix("/crl/").removesuffix(".crl")
-        if path != "/crl" and path != f"/crl/{kid}.crl":
+        if path != "/crl" and (path != f"/crl/{kid}.crl" or not _KID.match(kid)):
             return None
         crl = await self._run(transact, lambda c: read_crl(c, kid))
         return (crl.der, _CRL) if crl else None
@@ -117,10 +128,10 @@ class PkiApp:
 
 def _read_enrolment(body: bytes) -> Enrolment:
     try:
-        document = json.loads(body)
-        names = ("public_key", "signature", "csr")
-        key, signature, csr = (base64.b64decode(document[n], validate=True) for n in names)
-    except (ValueError, KeyError, TypeError):
+        said = msgspec.json.decode(body, type=EnrolmentBody)
+        texts = (said.public_key, said.signature, said.csr)
+        key, signature, csr = (base64.b64decode(text, validate=True) for text in texts)
+    except (msgspec.MsgspecError, ValueError):
         raise Malformed("It is not what `gatepost enrol` sends.") from None
     return Enrolment(key, signature, csr)
 

@@ -64,3 +64,29 @@ def test_an_empty_name_selects_nothing(room: CaRoom, calling: Calls, which: str)
                 answer = client.post(f"/admin/certificates/{change}", json={which: "", **more})
                 assert answer.status_code in (403, 422), answer.text
     assert statuses(room) == {"active"}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "certificates?domain=%C3%A9", "certificates?name=%C3%A9", "certificates?after=%C3%A9",
+        "certificates?name=%00", "certificates?expiring_days=nan",
+        "certificates?expiring_days=inf", "certificates?expiring_days=1e300",
+        "certificates?expiring_days=9e8", "certificates?expiring_days=-9e8",
+        "clients?domain=%C3%A9", "clients?after=%C3%A9",
+    ],
+)  # fmt: skip
+def test_what_no_list_can_hold_is_refused(admin: httpx.Client, asked: str) -> None:
+    answer = admin.get(f"/admin/{asked}")
+    assert (answer.status_code, answer.json()["title"]) == (422, "A value is not allowed")
+
+
+def test_numbers_and_names_that_can_not_be_are_refused(room: CaRoom, admin: httpx.Client) -> None:
+    for beyond in (1e300, -1e300, 9e8, -1):
+        for path, name in (("certs", "days"), ("tokens", "minutes")):
+            said = {"client_id": f"{room.domain}:a", name: beyond}
+            answer = admin.post(f"/admin/{path}", json=said)
+            assert answer.status_code == 422, answer.text
+    for nobody in ("%C3%A9", "%C3%A9:a", f"{room.domain}:%C3%A9", "a"):
+        assert admin.patch(f"/admin/clients/{nobody}", json={}).status_code == 422
+    assert room.done("cert", "list", "--domain", room.domain).out == ""

@@ -141,6 +141,21 @@ def test_lists_are_filtered(room: CaRoom) -> None:
     assert "short" in room.done("cert", "list", "--domain", room.domain).out
 
 
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        ("issue x --days 1e300", 2), ("issue x --days nan", 2), ("token x --minutes 1e300", 2),
+        ("list --expiring 1e300", 2), ("list --expiring 9e8", 2), ("list --expiring nan", 2),
+        ("list --domain é", 3), ("list --name é", 3), ("show é", 3),
+    ],
+)  # fmt: skip
+def test_numbers_and_names_that_can_not_be_are_wrong_usage(
+    room: CaRoom, asked: str, code: int
+) -> None:
+    said = room.gatepost("cert", *asked.split())
+    assert said.code == code, said.err
+
+
 def test_of_a_fingerprint_as_openssl_writes_it(room: CaRoom) -> None:
     issued = room.issue()
     said = openssl(

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -91,6 +92,30 @@ def test_nothing_else_is_there(pki: str, path: str) -> None:
     answer = httpx.get(f"{pki}{path}")
     assert answer.status_code == 404
     assert b"PRIVATE" not in answer.content
+
+
+@pytest.mark.parametrize("path", ["/crl/é.crl", "/ca/é.cer", "//", "/crl/%00.crl"])
+def test_nor_is_what_no_list_can_be_called(pki: str, path: str) -> None:
+    assert httpx.get(f"{pki}{path}").status_code == 404
+
+
+def test_a_path_without_a_slash_is_nowhere(pki: str) -> None:
+    host, port = pki.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), 10) as sock:
+        sock.sendall(b"OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert sock.recv(100).startswith(b"HTTP/1.1 404 ")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 30_000, b'{"x": ' + b"[" * 30_000, b"", b"[]", b"1", b'{"csr": 1}', b"\xff",
+        b'{"public_key": "", "signature": "", "csr": "\xc3\xa9"}',
+        b'{"public_key": "", "signature": "", "csr": "\\ud800"}',
+    ],
+)  # fmt: skip
+def test_what_is_no_enrolment_is_told_so(pki: str, body: bytes) -> None:
+    assert httpx.post(f"{pki}/enrol", content=body).status_code == 400
 
 
 def test_they_are_only_read(room: CaRoom, pki: str) -> None:
