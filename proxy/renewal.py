@@ -4,8 +4,6 @@ The proxy only carries: what it sends is signed by the client's old key, so it c
 nobody.
 """
 
-import json
-
 import httpx
 from fastapi import Request, Response
 
@@ -13,8 +11,10 @@ from gatepost.errors import Malformed, Unavailable
 from gatepost.service.asgi import read_body
 from gatepost.service.http import CERTIFICATE
 from gatepost.service.requests import context_of
+from proxy.strict_json import parse
 
 MAX_BYTES = 32 * 1024
+_PASSED_ON = ("content-type", "retry-after")
 
 
 class Renewals:
@@ -30,14 +30,14 @@ class Renewals:
             answer = await self._main_server.post("/internal/certificates/renew", json=whole)
         except httpx.HTTPError:
             raise Unavailable("The main server can't be asked just now. Try again.") from None
-        context_of(request.scope).event = "certificate.renewed"
-        kind = answer.headers.get("content-type", "application/json")
-        return Response(answer.content, answer.status_code, media_type=kind)
+        if answer.is_success:
+            context_of(request.scope).event = "certificate.renewed"
+        headers = {name: answer.headers[name] for name in _PASSED_ON if name in answer.headers}
+        return Response(answer.content, answer.status_code, headers)
 
 
 def _read(body: bytes) -> dict[str, str]:
-    try:
-        document = json.loads(body)
-        return {name: str(document[name]) for name in ("csr", "signature")}
-    except (ValueError, KeyError, TypeError):
-        raise Malformed("It is not what `gatepost cert renew` sends.") from None
+    match parse(body):
+        case {"csr": str(csr), "signature": str(signature)}:
+            return {"csr": csr, "signature": signature}
+    raise Malformed("It is not what `gatepost cert renew` sends.")
