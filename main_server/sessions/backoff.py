@@ -7,6 +7,7 @@ locked out for long: whoever keeps guessing at an account delays its holder for 
 from datetime import datetime, timedelta
 from enum import Enum
 from hashlib import sha256
+from ipaddress import IPv6Address, ip_address, ip_network
 
 LONGEST = timedelta(seconds=60)
 FORGOTTEN = timedelta(minutes=15)
@@ -23,6 +24,18 @@ class Kind(Enum):
 def key_of(kind: Kind, *parts: str) -> bytes:
     """What tries are counted by. Of a name that nobody has, too: it must look the same."""
     return sha256("\0".join((kind.name, *parts)).encode(errors="replace")).digest()
+
+
+def whereabouts(address: str) -> str:
+    """What an address is counted by: of IPv6 its network, for everybody has 2 to the 64 in one."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, IPv6Address):
+        ours = parsed.ipv4_mapped
+        return str(ours or ip_network((parsed.packed, 64), strict=False))
+    return str(parsed)
 
 
 def pause_after(kind: Kind, failures: int) -> timedelta:

@@ -22,7 +22,7 @@ from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
 from main_server.database import transact
 from main_server.sessions import repository
-from main_server.sessions.backoff import FORGOTTEN, Kind, key_of, wait_before
+from main_server.sessions.backoff import FORGOTTEN, Kind, key_of, wait_before, whereabouts
 from main_server.sessions.repository import Session
 from main_server.users import repository as people
 from main_server.users.names import actor_of, is_name
@@ -58,10 +58,11 @@ def begin_try(engine: Engine, domain: str, name: str, address: str, now: datetim
     moment = from_ms(to_ms(now))
     keys = {
         Kind.ACCOUNT: key_of(Kind.ACCOUNT, domain, name),
-        Kind.ADDRESS: key_of(Kind.ADDRESS, address),
+        Kind.ADDRESS: key_of(Kind.ADDRESS, whereabouts(address)),
     }
 
     def work(connection: Connection) -> Try:
+        repository.forget_tries(connection, moment - FORGOTTEN)
         tried = repository.lock_tries(connection, keys.values(), moment)
         waits = [
             wait_before(kind, tried[key].failures, tried[key].last_at, moment)
@@ -94,7 +95,6 @@ def open_session(engine: Engine, tried: Try, now: datetime) -> Opened:
         if repository.find(connection, session_id.bytes) is not None:
             return opened  # an earlier try was committed after all
         repository.take_back_try(connection, tried.account, tried.address)
-        repository.forget_tries(connection, moment - FORGOTTEN)
         repository.forget_expired(connection, user.user_id, moment)
         session = Session(
             session_id.bytes,

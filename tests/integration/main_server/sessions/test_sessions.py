@@ -3,12 +3,12 @@
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 
 from gatepost.errors import NotSignedIn, TooManyTries, WrongCredentials
 from main_server.database import transact
 from main_server.sessions import repository, service
-from main_server.sessions.backoff import FORGOTTEN, Kind
+from main_server.sessions.backoff import FORGOTTEN, Kind, key_of
 from main_server.sessions.service import BOTH_COUNT, IDLE, LIFETIME
 from main_server.users import service as users
 from tests.integration.main_server.people import TESTER, People
@@ -159,6 +159,22 @@ def test_an_address_that_tries_many_names_is_slowed_down(people: People) -> None
         people.try_(f"{people.name}-other")
     assert refused.value.retry_after >= 1
     people.try_(f"{people.name}-other", "elsewhere")
+
+
+def test_names_that_somebody_made_up_are_forgotten(people: People) -> None:
+    def known() -> int:
+        query = text("SELECT COUNT(*) FROM sign_in_tries WHERE tried = :tried")
+        about = {"tried": key_of(Kind.ACCOUNT, people.domain, people.name)}
+        return int(transact(people.engine, lambda c: c.scalar(query, about)) or 0)
+
+    people.try_()
+    assert known() == 1
+    people.later(seconds=FORGOTTEN.total_seconds() + 1)
+    tries = 0
+    while known() and tries < 50:  # a hundred go with each
+        people.try_(f"{people.name}-{tries}", f"elsewhere-{people.name}-{tries}")
+        tries += 1
+    assert known() == 0
 
 
 def test_who_signs_in_is_no_burden_to_the_address(people: People) -> None:

@@ -4,7 +4,15 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from main_server.sessions.backoff import FORGOTTEN, LONGEST, Kind, key_of, pause_after, wait_before
+from main_server.sessions.backoff import (
+    FORGOTTEN,
+    LONGEST,
+    Kind,
+    key_of,
+    pause_after,
+    wait_before,
+    whereabouts,
+)
 
 NOW = datetime(2026, 1, 1)
 
@@ -29,6 +37,22 @@ def test_the_wait_runs_from_the_last_try_and_is_forgotten() -> None:
     assert wait_before(Kind.ACCOUNT, failures, NOW, later) == timedelta(seconds=3)
     assert wait_before(Kind.ACCOUNT, failures, NOW, NOW + timedelta(seconds=8)) == timedelta(0)
     assert wait_before(Kind.ACCOUNT, 10_000, NOW, NOW + FORGOTTEN) == timedelta(0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("2001:db8::1", "2001:db8:0:0:ffff::2", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("192.0.2.1", "192.0.2.2", False),
+        ("::ffff:192.0.2.1", "192.0.2.1", True),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
+        ("fe80::1%eth0", "fe80::2", True),
+        ("", "x", False),
+    ],
+)
+def test_of_a_network_of_ipv6_all_addresses_are_one(one: str, other: str, same: bool) -> None:
+    assert (whereabouts(one) == whereabouts(other)) is same
 
 
 def test_parts_can_not_be_shifted_into_each_other() -> None:
