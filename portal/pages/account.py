@@ -18,7 +18,7 @@ def create_router(context: Context) -> APIRouter:
 
     @router.get("/")
     async def first(_visit: Visit = signed_in) -> Response:
-        return RedirectResponse("/account", 303)
+        return RedirectResponse("/messages", 303)
 
     @router.get("/account")
     async def account(request: Request, visit: Visit = signed_in) -> Response:

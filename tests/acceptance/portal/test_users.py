@@ -81,7 +81,7 @@ def test_an_administrator_adds_somebody_who_sets_a_password_and_is_put_out(
     theirs = Browser(site)
     path = link[1].removeprefix(theirs.url)
     assert "Your new password is set" in theirs.send(path, new=NEW, again=NEW).text
-    assert theirs.sign_in(f"{name}@example.com", NEW).url.path == "/account"
+    assert theirs.sign_in(f"{name}@example.com", NEW).url.path == "/messages"
     listed = browser.http.get("/users").text
     assert name in listed
     assert "example.com:client_001" in listed
@@ -90,12 +90,12 @@ def test_an_administrator_adds_somebody_who_sets_a_password_and_is_put_out(
     page = browser.send(f"/users/{user_id}/sign-out", "/users")
     assert "Every session of the account has ended." in page.text
     assert not theirs.is_in()
-    assert theirs.sign_in(f"{name}@example.com", NEW).url.path == "/account"
+    assert theirs.sign_in(f"{name}@example.com", NEW).url.path == "/messages"
     browser.send(f"/users/{user_id}/disable", "/users")
     assert not theirs.is_in()
     assert theirs.sign_in(f"{name}@example.com", NEW).status_code == 401
     browser.send(f"/users/{user_id}/enable", "/users")
-    assert theirs.sign_in(f"{name}@example.com", NEW).url.path == "/account"
+    assert theirs.sign_in(f"{name}@example.com", NEW).url.path == "/messages"
     theirs.http.close()
     acts = [one for one in found.audited() if not one.startswith("session.")]
     assert acts == [
