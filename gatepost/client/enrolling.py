@@ -9,12 +9,11 @@ import re
 from dataclasses import dataclass
 
 import httpx
-from cryptography import x509
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+from cryptography.hazmat.primitives.serialization import Encoding
 
-from gatepost.client.errors import CertificateError, Refused, Unavailable, UnexpectedAnswer
+from gatepost.client.errors import Refused, Unavailable, UnexpectedAnswer
 from gatepost.client.keys import make_request
+from gatepost.client.verifying import verify
 from gatepost.enrolment import Token
 
 PATH = "/enrol"
@@ -42,9 +41,9 @@ def enrol(url: str, token: Token, key_pem: bytes) -> Enrolled:
         raise Unavailable(f"{url} does not answer: {type(error).__name__}.") from None
     if answer.status_code != 201:
         raise Refused(_reason(answer))
-    enrolled = _read(answer)
-    _verify(enrolled, token, key_pem)
-    return enrolled
+    chain, ca, gateway = _read(answer)
+    found = verify(chain, ca, key_pem, lambda one: token.fits(one.public_bytes(Encoding.DER)))
+    return Enrolled(found.chain, found.ca, gateway)
 
 
 def _reason(answer: httpx.Response) -> str:
@@ -54,40 +53,12 @@ def _reason(answer: httpx.Response) -> str:
         return f"It was answered with status {answer.status_code}."
 
 
-def _read(answer: httpx.Response) -> Enrolled:
+def _read(answer: httpx.Response) -> tuple[bytes, bytes, str | None]:
     try:
         document = answer.json()
         gateway = document["gateway"]
         if gateway is not None and not _GATEWAY.match(gateway):
             raise ValueError
-        return Enrolled(document["cert"].encode(), document["ca"].encode(), gateway)
+        return document["cert"].encode(), document["ca"].encode(), gateway
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UnexpectedAnswer("The answer is not a certificate.") from None
-
-
-def _verify(enrolled: Enrolled, token: Token, key_pem: bytes) -> None:
-    """Root by the token, intermediates by the root, leaf by an intermediate, key by ours."""
-    try:
-        leaf, *_ = x509.load_pem_x509_certificates(enrolled.chain)
-        root, *others = x509.load_pem_x509_certificates(enrolled.ca)
-    except ValueError:
-        raise UnexpectedAnswer("The answer is not a certificate.") from None
-    if not token.fits(root.public_bytes(Encoding.DER)):
-        raise CertificateError("The answer is not from where the token is: its root is another.")
-    try:
-        for one in others:
-            one.verify_directly_issued_by(root)
-        if not any(_is_issued_by(leaf, one) for one in others):
-            raise CertificateError("The certificate is of nobody whom the token's root knows.")
-    except (InvalidSignature, ValueError, TypeError):
-        raise CertificateError("The answer does not hang together: it is not trusted.") from None
-    if leaf.public_key() != load_pem_private_key(key_pem, None).public_key():
-        raise CertificateError("The certificate is for another key.")
-
-
-def _is_issued_by(leaf: x509.Certificate, issuer: x509.Certificate) -> bool:
-    try:
-        leaf.verify_directly_issued_by(issuer)
-    except (InvalidSignature, ValueError, TypeError):
-        return False
-    return True

@@ -35,11 +35,10 @@ class Files:
         return self.key.with_name(self.key.name + ".next")
 
     def leaf(self) -> x509.Certificate:
-        try:
-            return x509.load_pem_x509_certificates(self.cert.read_bytes())[0]
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "it is not PEM"
-            raise CertificateError(f"{self.cert} can't be read: {reason}.") from None
+        return _read(self.cert)[0]
+
+    def trusted(self) -> list[x509.Certificate]:
+        return _read(self.ca)
 
     def stamp(self) -> tuple[int, int] | None:
         """Another one when the certificate has been written since; None if it isn't there."""
@@ -65,13 +64,14 @@ class Files:
             _put(self.next_key, make_key())
         return self.next_key.read_bytes()
 
-    def prepare(self, chain: bytes, ca: bytes) -> "Files":
+    def prepare(self, chain: bytes) -> "Files":
         """The new pair under the names that it has until it is swapped in."""
-        _put(self.ca, ca)
         _put(self.next_cert, chain)
         return Files(self.ca, self.next_cert, self.next_key)
 
-    def swap(self) -> None:
+    def swap(self, ca: bytes) -> None:
+        """An interruption before it leaves the CA file as it is: that may be newer by then."""
+        _put(self.ca, ca)
         self._finish()
 
     def _finish(self) -> None:
@@ -84,6 +84,14 @@ class Files:
             _put(self.cert, self.next_cert.read_bytes())
             self.next_key.unlink(missing_ok=True)
         self.next_cert.unlink()
+
+
+def _read(file: Path) -> list[x509.Certificate]:
+    try:
+        return x509.load_pem_x509_certificates(file.read_bytes())
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not PEM"
+        raise CertificateError(f"{file} can't be read: {reason}.") from None
 
 
 def _is_for(key: Path, leaf: x509.Certificate) -> bool:

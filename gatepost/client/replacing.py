@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from cryptography import x509
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from gatepost.client.errors import CertificateError, UnexpectedAnswer
+from gatepost.client.errors import CertificateError
 from gatepost.client.files import Files
 from gatepost.client.keys import make_request
+from gatepost.client.verifying import verify
 from gatepost.renewal import renewable_from
 
 Ask = Callable[[bytes], Mapping[str, str]]
@@ -27,29 +27,23 @@ def replace(
 ) -> bool:
     """Whether there is a new certificate. Files that another program renewed are left alone.
 
-    `settle` waits until the new pair can be shown.
+    `settle` waits until the new pair can be shown. Whoever answers can't bring a root of its own.
     """
     with files.alone():
         if only_if_due and not is_due(files):
             return False
-        old, key = files.leaf(), files.new_key()
+        old, trusted, key = files.leaf(), files.trusted(), files.new_key()
         document = ask(make_request(key))
-        chain, ca = document["cert"].encode(), document["ca"].encode()
-        _check(chain, ca, old, key)
-        settle(files.prepare(chain, ca))
-        files.swap()
+        given = document["cert"].encode(), document["ca"].encode()
+        verified = verify(*given, key, is_root=lambda one: one in trusted)
+        _check(verified.leaf, old)
+        settle(files.prepare(verified.chain))
+        files.swap(verified.ca)
         return True
 
 
-def _check(chain: bytes, ca: bytes, old: x509.Certificate, key: bytes) -> None:
-    """Before the old one is replaced: it is for our key and our use, and says who we are."""
-    try:
-        new = x509.load_pem_x509_certificates(chain)[0]
-        x509.load_pem_x509_certificates(ca)
-    except ValueError:
-        raise UnexpectedAnswer("The answer is not a certificate.") from None
-    if new.public_key() != load_pem_private_key(key, None).public_key():
-        raise CertificateError("The new certificate is for another key.")
+def _check(new: x509.Certificate, old: x509.Certificate) -> None:
+    """Before the old one is replaced: it says who we are, and is for our use."""
     if _name(new) != _name(old):
         raise CertificateError("The new certificate is for somebody else.")
     if _use(new) != _use(old):

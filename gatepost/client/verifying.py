@@ -1,0 +1,66 @@
+"""What a CA has answered, verified before any of it is shown or trusted.
+
+It comes by others' hands: over plain HTTP, or by a proxy that may have been taken. So nothing
+counts that doesn't hang on a root that is known already, and nothing else of the text is kept:
+OpenSSL would trust blocks in it that nobody here has looked at.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+
+from gatepost.client.errors import CertificateError, UnexpectedAnswer
+
+_WRONG = (InvalidSignature, UnsupportedAlgorithm, ValueError, TypeError, x509.ExtensionNotFound)
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """Our certificate; PEM of the chain that is shown with it, and of what to trust."""
+
+    leaf: x509.Certificate
+    chain: bytes
+    ca: bytes
+
+
+def verify(
+    chain: bytes, ca: bytes, key: bytes, is_root: Callable[[x509.Certificate], bool]
+) -> Verified:
+    """Root by who asks, intermediates by the root, leaf by an intermediate, key by ours."""
+    try:
+        leaf, *above = x509.load_pem_x509_certificates(chain)
+        root, *others = x509.load_pem_x509_certificates(ca)
+    except ValueError:
+        raise UnexpectedAnswer("The answer is not a certificate.") from None
+    if not is_root(root):
+        raise CertificateError("The answer is not from our CA: its root is another.")
+    if not all(_is_issued_by(one, root) and _signs(one) for one in (root, *others)):
+        raise CertificateError("The answer does not hang together: it is not trusted.")
+    if not any(_is_issued_by(leaf, one) for one in others):
+        raise CertificateError("The certificate is of nobody whom our root knows.")
+    if leaf.public_key() != load_pem_private_key(key, None).public_key():
+        raise CertificateError("The certificate is for another key.")
+    return Verified(leaf, _pem((leaf, *above)), _pem((root, *others)))
+
+
+def _is_issued_by(one: x509.Certificate, issuer: x509.Certificate) -> bool:
+    try:
+        one.verify_directly_issued_by(issuer)
+    except _WRONG:
+        return False
+    return True
+
+
+def _signs(certificate: x509.Certificate) -> bool:
+    """A leaf of the same root signs nothing, whoever has its key."""
+    try:
+        return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except _WRONG:
+        return False
+
+
+def _pem(certificates: Iterable[x509.Certificate]) -> bytes:
+    return b"".join(one.public_bytes(Encoding.PEM) for one in certificates)
