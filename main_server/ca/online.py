@@ -2,7 +2,7 @@
 
 Lists are signed anew every hour, by whichever process comes first; each process sees to the file
 and to intermediates that were replaced. What was revoked after the backup that a ledger was
-restored from is taken back from the file.
+restored from is taken back from the file, at the start and whenever the ledger goes back.
 """
 
 import asyncio
@@ -11,19 +11,16 @@ from datetime import UTC, datetime
 from cryptography import x509
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
-from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from gatepost.clock import Clock
 from gatepost.errors import ConfigurationError
 from gatepost.logs import Log
 from gatepost.loops import Loops, pause
-from gatepost.revocation import Revocations
 from main_server.ca.authorities import Authorities
-from main_server.ca.crl_file import write_crl_file
 from main_server.ca.expiry import ExpiryMetrics, look_for_expiring
 from main_server.ca.ocsp import Responders
-from main_server.ca.recovery import recover
+from main_server.ca.recovery import follow, recover
 from main_server.ca.revocation import publish, renew_old_lists
 from main_server.ca.revoked.repository import read_number, read_revocations
 from main_server.database import Ledger, transact
@@ -55,11 +52,10 @@ class OnlineCa:
         loops.start(self.expiry_loop(stop))
 
     async def keep_loop(self, stop: asyncio.Event) -> None:
-        noted, recovered = None, False
+        noted = None
         while not stop.is_set():
             problem = None
             try:
-                recovered = recovered or await self._recover()
                 await self.keep()
             except SQLAlchemyError as error:
                 problem = f"the ledger does not answer: {type(error).__name__}"
@@ -92,13 +88,28 @@ class OnlineCa:
     async def keep(self) -> None:
         if self.authorities.refresh():
             self._log.info("ca.intermediates", kids=[one.kid for one in self.authorities.all])
-        number = await self.ledger.run(renew_old_lists, self.authorities.all, self.now())
-        if number is not None:
-            self._log.info("crl.renewed", revocation_number=number)
-        revocations = await self.ledger.run(_read_others, self._written)
-        if revocations is not None:
-            await asyncio.to_thread(write_crl_file, self.settings.crl_file, revocations)
-            self._written = revocations.number
+        try:
+            await self._take_back()
+        finally:  # lists that are signed anew are wanted even where the file is damaged
+            number = await self.ledger.run(renew_old_lists, self.authorities.all, self.now())
+            if number is not None:
+                self._log.info("crl.renewed", revocation_number=number)
+        if await self.ledger.run(transact, read_number) != self._written:
+            file = self.settings.crl_file
+            done = await self.ledger.run(follow, self.authorities.all, file, self.now())
+            self._warn(done.serials)
+            self._written = done.number
+
+    async def _take_back(self) -> None:
+        """Before anything is signed that has forgotten it, too."""
+        number = await self.ledger.run(transact, read_number)
+        if self._written is None or number < self._written:
+            file = self.settings.crl_file
+            self._warn(await self.ledger.run(recover, self.authorities.all, file, self.now()))
+
+    def _warn(self, serials: list[str]) -> None:
+        if serials:
+            self._log.warning("revocations.recovered", serials=serials)
 
     async def publish(self) -> None:
         """At once; where Redis doesn't answer, those who look after it do it when it does."""
@@ -112,17 +123,3 @@ class OnlineCa:
     @property
     def root(self) -> x509.Certificate:
         return x509.load_pem_x509_certificate((self.settings.folder / "root.pem").read_bytes())
-
-    async def _recover(self) -> bool:
-        file = self.settings.crl_file
-        serials = await self.ledger.run(recover, self.authorities.all, file, self.now())
-        if serials:
-            self._log.warning("revocations.recovered", serials=serials)
-        return True
-
-
-def _read_others(engine: Engine, known: int | None) -> Revocations | None:
-    """The state, if it isn't the one that is known."""
-    if transact(engine, read_number) == known:
-        return None
-    return transact(engine, read_revocations)

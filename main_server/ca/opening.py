@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -16,10 +17,12 @@ from redis.exceptions import RedisError
 from sqlalchemy import Engine
 
 from gatepost.cli.failure import Failure
+from gatepost.cli.words import plural
 from gatepost.queue import connect
+from gatepost.revocation import Revocations
 from gatepost.settings import load
 from main_server.ca.authorities import Authorities
-from main_server.ca.crl_file import write_crl_file
+from main_server.ca.recovery import follow
 from main_server.ca.revocation import publish
 from main_server.ca.revoked.repository import read_revocations
 from main_server.commanding import in_words
@@ -39,9 +42,17 @@ class Opened:
         return Authorities(self.settings.ca.folder, self.settings.ca.public_url)
 
     def publish(self) -> None:
-        """Tells Redis and writes the file. Where that fails, main servers do it when they run."""
-        revocations = transact(self.engine, read_revocations)
-        write_crl_file(self.settings.ca.crl_file, revocations)
+        """Writes the file and tells Redis. Where that fails, main servers do it when they run."""
+        file, now = self.settings.ca.crl_file, datetime.now(UTC)
+        try:
+            serials = follow(self.engine, self.authorities.all, file, now).serials
+        finally:
+            self._tell(transact(self.engine, read_revocations))
+        if serials:
+            words = f"{plural(len(serials), 'certificate')} revoked again: the ledger was restored."
+            typer.echo(f"gatepost: {words}", err=True)
+
+    def _tell(self, revocations: Revocations) -> None:
 
         async def tell() -> None:
             async with asyncio.timeout(REDIS_SECONDS):

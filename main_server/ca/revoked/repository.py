@@ -3,6 +3,7 @@
 Every writer locks the one row of `revocation_state` first, so numbers and lists follow each other.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -10,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
 from sqlalchemy.dialects.mysql import insert
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.identity import Role
+from gatepost.identity import INFRASTRUCTURE_DOMAIN, Role
 from gatepost.revocation import Revocations
 from main_server.ca.crl import Crl, Entry, Reason
 from main_server.tables import certificates, crls, revocation_state
@@ -56,6 +57,25 @@ class Selection:
         if self == Selection(role=self.role):
             raise ValueError("what changes must be named by more than a role")
         return self.condition()
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the ledger says of a certificate, and since which number; 0 if it was never revoked."""
+
+    status: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """A revoked certificate that only a list tells of: whose it was isn't known."""
+
+    serial: str
+    issuer: str
+    reason: Reason
+    revoked_at: datetime
+    not_after: datetime
 
 
 def lock_number(connection: Connection) -> int:
@@ -125,6 +145,33 @@ def mark_released(connection: Connection, selection: Selection, number: int) -> 
         .values(status="active", revoked_at=None, revocation_reason=None, revocation_number=number)
     )
     return serials
+
+
+def find_states(connection: Connection, serials: Collection[str]) -> dict[str, State]:
+    c = certificates.c
+    query = select(c.serial, c.status, c.revocation_number).where(c.serial.in_(serials))
+    return {row.serial: State(row.status, row.revocation_number or 0)
+            for row in connection.execute(query)}  # fmt: skip
+
+
+def record_forgotten(connection: Connection, one: Forgotten, number: int, now: datetime) -> None:
+    """For the lists alone: nobody can call anything with it."""
+    connection.execute(
+        insert(certificates).values(
+            serial=one.serial,
+            issuer=one.issuer,
+            domain=INFRASTRUCTURE_DOMAIN,
+            role="forgotten",
+            name="-",
+            status="held" if one.reason is Reason.CERTIFICATE_HOLD else "revoked",
+            not_before=_kept(one.revoked_at),
+            not_after=_kept(one.not_after),
+            created_at=_kept(now),
+            revoked_at=_kept(one.revoked_at),
+            revocation_reason=one.reason.value,
+            revocation_number=number,
+        )
+    )
 
 
 def list_revoked(connection: Connection, issuer: str, now: datetime) -> list[Entry]:

@@ -9,38 +9,22 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives.hashes import SHA1, SHA256
+from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import ocsp
-from sqlalchemy import Connection, update
 
-from gatepost.clock import Clock
-from gatepost.logs import Log
-from gatepost.queue import connect
-from main_server.ca.authority import new_key, utc_now
+from main_server.ca.authority import utc_now
 from main_server.ca.crl import REBUILT_EVERY
 from main_server.ca.expiry import look_for_expiring
 from main_server.ca.ocsp import answer
 from main_server.ca.online import OnlineCa
 from main_server.ca.pki import PkiApp
-from main_server.ca.recovery import recover
 from main_server.ca.revocation import renew_old_lists
-from main_server.database import Ledger, transact
-from main_server.settings import Authority as Settings
-from main_server.tables import certificates, crls, revocation_state
 from tests.factories import Pki, identity
 from tests.forging import altered
 from tests.integration.main_server.ca.ca_room import CaRoom
 from tests.integration.main_server.ca.served import served
 from tests.judges import openssl
-
-
-@pytest.fixture
-def online(room: CaRoom) -> OnlineCa:
-    settings = Settings(folder=room.ca, crl_file=room.crl_file)
-    return OnlineCa(
-        Log("test", "error"), settings, Ledger(room.engine, 4), Clock(), connect(room.redis)
-    )
 
 
 @pytest.fixture
@@ -246,69 +230,6 @@ def test_the_file_follows_the_ledger(room: CaRoom, online: OnlineCa) -> None:
     room.crl_file.unlink()
     asyncio.run(online.keep())
     assert issued["serial"].upper() in openssl("crl", "-in", room.crl_file, "-text").stdout
-
-
-def test_what_a_restored_ledger_has_forgotten_is_taken_back(room: CaRoom, online: OnlineCa) -> None:
-    issued, other = room.issue("one"), room.issue("other")
-    room.done("crl", "publish")
-    backup = read_state(room)
-    room.done("cert", "revoke", "--serial", issued["serial"], "--yes", "--reason", "superseded")
-    (published,) = room.done("crl", "show", "--json").documents
-    everyone = online.authorities.all
-    assert recover(room.engine, everyone, room.crl_file, utc_now()) == []
-    restore(room, backup, issued["serial"])
-    assert recover(room.engine, everyone, room.crl_file, utc_now()) == [issued["serial"]]
-    shown = room.done("cert", "show", "--serial", issued["serial"], "--json").json
-    assert (shown["status"], shown["reason"]) == ("revoked", "superseded")
-    assert (
-        room.done("cert", "show", "--serial", other["serial"], "--json").json["status"] == "active"
-    )
-    (after,) = room.done("crl", "show", "--json").documents
-    assert after["number"] > published["number"]
-
-
-def test_a_list_of_somebody_else_is_not_believed(
-    room: CaRoom, online: OnlineCa, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    issued = room.issue()
-    forged = x509.CertificateRevocationListBuilder(
-        issuer_name=online.authorities.signing.certificate.subject,
-        last_update=utc_now(),
-        next_update=utc_now() + timedelta(days=1),
-        revoked_certificates=[
-            x509.RevokedCertificateBuilder(int(issued["serial"], 16), utc_now()).build()
-        ],
-    ).add_extension(x509.CRLNumber(1 << 60), critical=False)
-    pem = forged.sign(new_key(), SHA256()).public_bytes(Encoding.PEM)
-    room.crl_file.parent.mkdir(exist_ok=True)
-    room.crl_file.write_bytes(pem)
-    assert recover(room.engine, online.authorities.all, room.crl_file, utc_now()) == []
-    room.crl_file.write_bytes(b"nonsense" + pem[:40])
-    assert recover(room.engine, online.authorities.all, room.crl_file, utc_now()) == []
-
-
-def read_state(room: CaRoom) -> tuple[int, int]:
-    def read(connection: Connection) -> tuple[int, int]:
-        state = connection.execute(revocation_state.select()).one()
-        return state.number, connection.execute(crls.select()).one().number
-
-    return transact(room.engine, read)
-
-
-def restore(room: CaRoom, backup: tuple[int, int], serial: str) -> None:
-    """The rows as they were: what a backup from before the revocation brings back."""
-    forgotten = {
-        "status": "active",
-        "revoked_at": None,
-        "revocation_reason": None,
-        "revocation_number": None,
-    }
-    for statement in (
-        update(certificates).where(certificates.c.serial == serial).values(**forgotten),
-        update(revocation_state).values(number=backup[0]),
-        update(crls).values(number=backup[1]),
-    ):
-        transact(room.engine, lambda c, s=statement: c.execute(s))  # type: ignore[misc]
 
 
 def test_what_expires_soon_is_said_once_at_each_stage(room: CaRoom) -> None:
