@@ -48,9 +48,14 @@ class Crl:
     this_update: datetime
     next_update: datetime
 
+    @property
+    def is_last(self) -> bool:
+        """An intermediate's last lives as long as the intermediate: none comes after it."""
+        return self.next_update - self.this_update > LIFETIME + BACKDATE
+
     def is_old(self, now: datetime) -> bool:
         """Time for the next one; never of an intermediate's last."""
-        return now >= self.this_update + BACKDATE + REBUILT_EVERY
+        return not self.is_last and now >= self.this_update + BACKDATE + REBUILT_EVERY
 
 
 def build_crl(

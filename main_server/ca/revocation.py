@@ -144,8 +144,10 @@ def renew_in(
     connection: Connection, authorities: Sequence[Authority], number: int, now: datetime
 ) -> None:
     for authority in authorities:
-        entries = repository.list_revoked(connection, authority.kid, now)
         previous = repository.read_crl(connection, authority.kid)
+        if previous is not None and previous.is_last:
+            continue  # another process has retired it meanwhile
+        entries = repository.list_revoked(connection, authority.kid, now)
         repository.store_crl(connection, build_crl(authority, entries, now, previous))
     repository.drop_old_crls(connection, now)
     repository.store_number(connection, number, now)

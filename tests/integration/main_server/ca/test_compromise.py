@@ -1,11 +1,15 @@
 """The intermediate is replaced while all runs: prepared, switched to, and the old one retired."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cryptography import x509
 
+from main_server.ca import revocation
 from main_server.ca.authorities import Authorities
+from main_server.ca.crl import REBUILT_EVERY, Reason
 from main_server.ca.parts import to_pem
+from main_server.ca.revoked.repository import Selection
 from tests.integration.main_server.ca.ca_room import CaRoom
 from tests.judges import openssl
 
@@ -90,6 +94,26 @@ def test_the_last_list_lives_as_long_as_the_intermediate(room: CaRoom) -> None:
     until = old.certificate.not_valid_after_utc
     assert found[old.kid]["next_update"].startswith(f"{until:%Y-%m-%dT%H:%M:%S}")
     assert len(found[old.kid]["entries"]) == 1
+
+
+def test_nobody_signs_over_the_last_list(room: CaRoom) -> None:
+    """Neither a main server that hasn't seen yet that it was retired, nor the hourly look."""
+    room.issue("old")
+    for command in (("prepare",), ("switch", "--yes")):
+        room.done("ca", *command)
+    before = Authorities(room.ca).all
+    room.done("ca", "retire", "--yes")
+    issued = room.issue("new")
+    now = datetime.now(UTC)
+    where = Selection(serial=issued["serial"])
+    revocation.revoke(room.engine, before, where, Reason.SUPERSEDED, now)
+    old = before[1]
+    found = {one["issuer"]: one for one in room.done("crl", "show", "--json").documents}
+    assert found[old.kid]["next_update"].startswith(f"{old.certificate.not_valid_after_utc:%Y-%m-}")
+    assert len(found[before[0].kid]["entries"]) == 1
+    later = now + REBUILT_EVERY + timedelta(minutes=1)
+    assert revocation.renew_old_lists(room.engine, before, later) is not None
+    assert revocation.renew_old_lists(room.engine, before, later) is None
 
 
 def test_without_the_roots_key_there_is_no_next_one(room: CaRoom) -> None:
