@@ -1,4 +1,5 @@
-"""Files that are replaced whole: a reader, or a power cut, meets the old one or the new one."""
+"""Files that are replaced whole: a reader, or a power cut, meets the old one or the new one. And
+such as never take the place of another."""
 
 import os
 import stat
@@ -27,6 +28,21 @@ def replace_file(file: Path, data: bytes) -> None:
         _sync(file.parent)
     except OSError as error:
         raise ConfigurationError(f"{file} can't be written: {error.strerror}") from None
+
+
+def create_file(file: Path, data: bytes) -> None:
+    """Never over another: a link, unlike a rename, doesn't take its place."""
+    draft = file.with_name(f".{file.name}.{os.getpid()}.new")
+    replace_file(draft, data)
+    try:
+        os.link(draft, file)
+        _sync(file.parent)
+    except FileExistsError:
+        raise ConfigurationError(f"{file} is there already") from None
+    except OSError as error:
+        raise ConfigurationError(f"{file} can't be written: {error.strerror}") from None
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _sync(folder: Path) -> None:

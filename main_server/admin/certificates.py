@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from sqlalchemy import Engine
 
-from gatepost.errors import BadOrder, NotFound
+from gatepost.errors import BadOrder, Invalid, NotFound
 from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
 from gatepost.service.api import allow
 from gatepost.service.requests import context_of
@@ -27,7 +27,7 @@ from main_server.ca.holders import place_holder
 from main_server.ca.listed.repository import MOST, Filter, Status
 from main_server.ca.listing import describe, list_certificates, show_certificate
 from main_server.ca.online import OnlineCa
-from main_server.ca.pkcs12 import to_pkcs12
+from main_server.ca.pkcs12 import check_password, to_pkcs12
 from main_server.ca.requests import Asked, grant, select
 from main_server.ca.revoked.repository import Selection
 from main_server.ca.service import Certified, Issued
@@ -123,6 +123,10 @@ def _issue(
     own = within(caller)
     if own is not None and wanted.role is not Role.CLIENT:
         raise BadOrder("An administrator of a domain issues to its clients.")
+    if wanted.pkcs12_password is not None:
+        if wanted.csr is not None:
+            raise Invalid("PKCS#12 holds the key, and a request doesn't bring it.")
+        check_password(wanted.pkcs12_password)
     domain, name = place_holder(engine, wanted.client_id, own)
     asked = Asked(
         Identity(domain, wanted.role, name),
@@ -147,7 +151,7 @@ def _usage(name: str | None) -> Usage | None:
 def _issued(made: Certified, asked: Asked, password: str | None, pins: bytes) -> dict[str, Any]:
     """The key is in this answer and nowhere else: it can't be had again."""
     own = made if isinstance(made, Issued) else None
-    packed = to_pkcs12(own, asked.identity.name, password) if own and password else None
+    packed = to_pkcs12(own, asked.identity.name, password) if own and password is not None else None
     return {
         "cert": made.chain_pem.decode(),
         "key": own.key_pem.decode() if own and packed is None else None,

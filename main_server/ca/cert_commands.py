@@ -50,7 +50,8 @@ def issue(
 ) -> None:
     with opened(config) as ca:
         domain, name = place_holder(ca.engine, wanted.name)
-        place = files.Place(out, name, password_file, own_key=wanted.csr is None)
+        password = files.read_password(password_file) if password_file is not None else None
+        place = files.Place(out, name, password, own_key=wanted.csr is None)
         place.check()
         asked = Asked(
             Identity(domain, wanted.role, name),

@@ -1,20 +1,23 @@
-"""Where an issued certificate is written: 0600, and never over a key that is there."""
+"""Where an issued certificate is written: 0600, and never over a key or a certificate there."""
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from gatepost.errors import ConfigurationError
-from gatepost.whole_file import replace_file
-from main_server.ca.pkcs12 import to_pkcs12
+from gatepost.whole_file import create_file, replace_file
+from main_server.ca.pkcs12 import check_password, to_pkcs12
 from main_server.ca.service import Certified, Issued
+
+_PINS = "ca"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     folder: Path
     name: str
-    password_file: Path | None
+    password: str | None
+    """Of the PKCS#12 file, if the key shall be in one."""
     own_key: bool
     """Whether the key is made here, and so has to be written."""
 
@@ -22,14 +25,27 @@ class Place:
     def key(self) -> Path | None:
         if not self.own_key:
             return None
-        return self.folder / f"{self.name}.{'p12' if self.password_file else 'key'}"
+        return self.folder / f"{self.name}.{'p12' if self.password is not None else 'key'}"
+
+    @property
+    def cert(self) -> Path:
+        return self.folder / f"{self.name}.pem"
+
+    @property
+    def pins(self) -> Path:
+        return self.folder / f"{_PINS}.pem"
 
     def check(self) -> None:
         """Before anything is signed that couldn't be written then."""
-        if self.password_file is not None and not self.own_key:
-            raise ConfigurationError("PKCS#12 holds the key, and a request doesn't bring it")
-        if self.key is not None and self.key.exists():
-            raise ConfigurationError(f"{self.key} is there already: move it away, or say --out")
+        if self.password is not None:
+            if not self.own_key:
+                raise ConfigurationError("PKCS#12 holds the key, and a request doesn't bring it")
+            check_password(self.password)
+        if self.name == _PINS:
+            raise ConfigurationError(f"{self.pins} says whom to trust: nobody's own file can be it")
+        for file in (self.key, self.cert):
+            if file is not None and file.exists():
+                raise ConfigurationError(f"{file} is there already: move it away, or say --out")
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -40,17 +56,19 @@ class Place:
     def write(self, made: Certified, pins: bytes) -> list[Path]:
         """The key first: a certificate without it would be of no use."""
         written = []
-        if isinstance(made, Issued) and self.key is not None:
-            data = made.key_pem
-            if self.password_file is not None:
-                data = to_pkcs12(made, self.name, read_password(self.password_file))
-            replace_file(self.key, data)
-            written.append(self.key)
-        for name, pem in ((self.name, made.chain_pem), ("ca", pins)):
-            file = self.folder / f"{name}.pem"
-            replace_file(file, pem)
-            written.append(file)
-        return written
+        try:
+            if isinstance(made, Issued) and self.key is not None:
+                create_file(self.key, self._packed(made))
+                written.append(self.key)
+            create_file(self.cert, made.chain_pem)
+            replace_file(self.pins, pins)
+        except ConfigurationError as error:
+            words = f"certificate {made.serial} was issued all the same: revoke it"
+            raise ConfigurationError(f"{error.detail}; {words}") from None
+        return [*written, self.cert, self.pins]
+
+    def _packed(self, made: Issued) -> bytes:
+        return made.key_pem if self.password is None else to_pkcs12(made, self.name, self.password)
 
 
 def read(file: Path) -> bytes:

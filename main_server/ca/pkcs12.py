@@ -14,9 +14,16 @@ from main_server.ca.service import Issued
 FEWEST_CHARACTERS = 8
 
 
-def to_pkcs12(issued: Issued, name: str, password: str) -> bytes:
+def check_password(password: str) -> None:
+    """Raises Invalid, before anything is issued whose key would be lost then."""
     if len(password) < FEWEST_CHARACTERS:
         raise Invalid(f"The password has less than {FEWEST_CHARACTERS} characters.")
+    if not password.isprintable():  # openssl, for one, reads no further than to a NUL
+        raise Invalid("The password has a character that can't be printed.")
+
+
+def to_pkcs12(issued: Issued, name: str, password: str) -> bytes:
+    check_password(password)
     key = load_pem_private_key(issued.key_pem, None)
     assert isinstance(key, ec.EllipticCurvePrivateKey)
     leaf, *above = x509.load_pem_x509_certificates(issued.chain_pem)

@@ -17,6 +17,7 @@ from main_server.admin import certificates, holders
 from main_server.ca.online import OnlineCa
 from main_server.database import Ledger
 from main_server.settings import Authority as Settings
+from tests.csrs import make_csr
 from tests.integration.main_server.ca.ca_room import CaRoom
 from tests.integration.main_server.ca.served import served
 
@@ -89,4 +90,21 @@ def test_numbers_and_names_that_can_not_be_are_refused(room: CaRoom, admin: http
             assert answer.status_code == 422, answer.text
     for nobody in ("%C3%A9", "%C3%A9:a", f"{room.domain}:%C3%A9", "a"):
         assert admin.patch(f"/admin/clients/{nobody}", json={}).status_code == 422
+    assert room.done("cert", "list", "--domain", room.domain).out == ""
+
+
+@pytest.mark.parametrize("password", ["", "short", "nul is\0no good"])
+def test_a_password_is_judged_before_anything_is_issued(
+    room: CaRoom, admin: httpx.Client, password: str
+) -> None:
+    said = {"client_id": f"{room.domain}:a", "pkcs12_password": password}
+    answer = admin.post("/admin/certs", json=said)
+    assert answer.status_code == 422, answer.text
+    assert room.done("cert", "list", "--domain", room.domain).out == ""
+
+
+def test_a_request_brings_no_key_for_pkcs12(room: CaRoom, admin: httpx.Client) -> None:
+    said = {"csr": make_csr().decode(), "pkcs12_password": "correct horse"}
+    answer = admin.post("/admin/certs", json={"client_id": f"{room.domain}:a", **said})
+    assert answer.status_code == 422, answer.text
     assert room.done("cert", "list", "--domain", room.domain).out == ""

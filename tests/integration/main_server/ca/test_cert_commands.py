@@ -4,6 +4,7 @@ import stat
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -11,6 +12,7 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 from sqlalchemy import func, select
 
 from gatepost.identity import Identity, Role
+from main_server.ca import cert_commands
 from main_server.ca.authorities import Authorities
 from main_server.ca.authority import new_key, utc_now
 from main_server.ca.requests import Asked, grant
@@ -74,6 +76,60 @@ def test_pkcs12_holds_key_and_chain_under_the_password(room: CaRoom) -> None:
     assert key.public_key() == leaf.public_key()
     assert len(above) == 1
     assert not (room.out / "partner.key").exists()
+
+
+@pytest.mark.parametrize("password", [b"short\n", b"\n", b"", b"\xff" * 9, b"nul is\0no good"])
+def test_a_password_is_judged_before_anything_is_issued(room: CaRoom, password: bytes) -> None:
+    file = room.file("password", password)
+    who = ["cert", "issue", f"{room.domain}:a", "--out", str(room.out)]
+    assert room.gatepost(*who, "--pkcs12-password-file", str(file)).code in (2, 3)
+    assert room.gatepost(*who, "--pkcs12-password-file", str(room.folder / "none")).code == 2
+    assert room.done("cert", "list", "--domain", room.domain).out == ""
+
+
+def test_a_request_brings_no_key_for_pkcs12(room: CaRoom) -> None:
+    password = room.file("password", b"correct horse\n")
+    csr = room.file("me.csr", make_csr())
+    more = ["--csr", str(csr), "--pkcs12-password-file", str(password), "--out", str(room.out)]
+    said = room.gatepost("cert", "issue", f"{room.domain}:a", *more)
+    assert (said.code, "doesn't bring it" in said.err) == (2, True)
+    assert room.done("cert", "list", "--domain", room.domain).out == ""
+
+
+def test_nothing_that_is_there_is_written_over(room: CaRoom) -> None:
+    room.out.mkdir()
+    (room.out / "a.pem").write_text("mine")
+    csr = room.file("me.csr", make_csr())
+    for more in ([], ["--csr", str(csr)]):
+        who = ["cert", "issue", f"{room.domain}:a", "--out", str(room.out), *more]
+        assert room.gatepost(*who).code == 2
+    assert (room.out / "a.pem").read_text() == "mine"
+    assert not (room.out / "a.key").exists()
+    assert room.done("cert", "list", "--domain", room.domain).out == ""
+
+
+def test_nor_is_what_comes_there_meanwhile(room: CaRoom, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(*arguments: Any) -> Any:
+        made = grant(*arguments)
+        (room.out / "a.key").write_text("another's")
+        return made
+
+    monkeypatch.setattr(cert_commands, "grant", slow)
+    said = room.gatepost("cert", "issue", f"{room.domain}:a", "--out", str(room.out))
+    assert (said.code, "a.key is there already" in said.err) == (2, True)
+    assert (room.out / "a.key").read_text() == "another's"
+    assert [file.name for file in room.out.iterdir()] == ["a.key"]
+    (made,) = room.done("cert", "list", "--domain", room.domain, "--json").documents
+    assert made["serial"] in said.err, "whoever reads it can revoke it"
+
+
+def test_whoever_is_called_ca_does_not_lose_a_certificate_to_the_pins(room: CaRoom) -> None:
+    csr = room.file("me.csr", make_csr())
+    for more in ([], ["--csr", str(csr)]):
+        who = ["cert", "issue", f"{room.domain}:ca", "--out", str(room.out), *more]
+        said = room.gatepost(*who)
+        assert (said.code, "ca.pem" in said.err) == (2, True)
+    assert room.done("cert", "list", "--domain", room.domain).out == ""
 
 
 def test_what_is_revoked_is_seen_by_openssl(room: CaRoom) -> None:
