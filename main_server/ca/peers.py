@@ -10,7 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from ipaddress import ip_address
+from ipaddress import IPv4Address, ip_address
 
 from gatepost.errors import RateLimited, Unavailable
 
@@ -67,4 +67,5 @@ class Turns:
 
 def _network(address: str) -> str:
     found = ip_address(address)
-    return address if found.version == 4 else found.packed[:_NETWORK].hex()
+    plain = found if isinstance(found, IPv4Address) else found.ipv4_mapped
+    return str(plain) if plain is not None else found.packed[:_NETWORK].hex()

@@ -11,8 +11,10 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from gatepost.errors import ConfigurationError
 from gatepost.identity import Role
 from main_server.ca.authority import (
+    Order,
     Usage,
     load_authority,
+    new_key,
     new_serial,
     utc_now,
 )
@@ -86,6 +88,17 @@ def test_a_leaf_says_who_holds_it_and_does_for_one_thing(pki: Pki, usage: Usage)
     key = leaf.public_key()
     assert isinstance(key, ec.EllipticCurvePublicKey)
     assert isinstance(key.curve, ec.SECP256R1)
+
+
+def test_a_leaf_does_not_outlive_the_one_that_it_is_verified_by(folder: Path) -> None:
+    authority = load_authority(folder)
+    end = authority.certificate.not_valid_after_utc
+    order, key = Order(identity(), Usage.CLIENT, timedelta(days=90)), new_key().public_key()
+    for left in (timedelta(days=1), timedelta(days=89)):
+        leaf = authority.sign(order, key, new_serial(), end - left)
+        assert leaf.not_valid_after_utc == authority.ends_at(order, end - left) == end
+    early = end - timedelta(days=91)
+    assert authority.ends_at(order, early) == early + timedelta(days=90)
 
 
 def test_a_chain_holds_leaf_and_intermediate_and_verifies(pki: Pki) -> None:

@@ -65,6 +65,14 @@ def test_each_address_counts_for_itself_and_a_network_of_ipv6_is_one(watch: Watc
     assert taken(one, "2001:db8::ffff", 2) == 0
 
 
+def test_an_address_of_ipv4_written_as_one_of_ipv6_is_that_address(watch: Watch) -> None:
+    one = Peers(1.0, 1, watch)
+    assert taken(one, "::ffff:192.0.2.1", 2) == 1
+    assert taken(one, "192.0.2.1", 2) == 0
+    assert taken(one, "::ffff:192.0.2.2", 2) == 1, "they are not all in one network"
+    assert taken(one, "2001:db8::1%eth0", 2) == 1
+
+
 def test_addresses_are_forgotten_before_they_are_too_many(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
