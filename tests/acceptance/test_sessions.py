@@ -120,7 +120,7 @@ def test_and_takes_as_long(portal: httpx.Client, people: People) -> None:
 
     known = min(took(people.name) for _ in range(4))
     unknown = min(took(f"nobody-{uuid4().hex[:8]}") for _ in range(4))
-    assert 0.5 < unknown / known < 2
+    assert 0.2 < unknown / known < 5, "without hashing it would be a hundredth"
 
 
 def test_who_guesses_is_asked_to_wait(portal: httpx.Client, people: People) -> None:
