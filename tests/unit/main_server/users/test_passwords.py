@@ -1,6 +1,5 @@
 """Passwords: what will do, and that a wrong one costs as much as a name that nobody has."""
 
-
 import pytest
 
 from gatepost.errors import Invalid, TooManyTries
