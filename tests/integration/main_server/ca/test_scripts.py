@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from pathlib import Path
 
 from infra.dev.paths import ROOT
 from tests.integration.main_server.ca.ca_room import CaRoom
@@ -10,10 +11,12 @@ from tests.judges import openssl
 SCRIPTS = ("init_ca", "generate_cert", "renew_cert", "revoke_cert", "list_certs")
 
 
-def script(room: CaRoom, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def script(
+    room: CaRoom, name: str, *arguments: str, config: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [str(ROOT / f"{name}.sh"), *arguments],
-        env={**os.environ, "GATEPOST_CONFIG": str(room.config)},
+        env={**os.environ, "GATEPOST_CONFIG": str(config or room.config)},
         cwd=room.folder,
         capture_output=True,
         text=True,
@@ -35,6 +38,17 @@ def test_from_a_certificate_to_its_revocation(room: CaRoom) -> None:
     renewed = script(room, "certs/renew_cert", "--cert", "client_001.pem", "--key", "no.key")
     assert "gatepost: No gateway is set up here" in renewed.stderr, "it is the holder's command"
     assert "Revoked Certificates" in openssl("crl", "-in", room.crl_file, "-text").stdout
+
+
+def test_who_says_which_configuration_is_heard(room: CaRoom) -> None:
+    room.issue()
+    mine = str(room.config)
+    for said in (["--config", mine], [f"--config={mine}"]):
+        listed = script(room, "certs/list_certs", *said, config=room.folder / "another.yaml")
+        assert (listed.returncode, "client_001" in listed.stdout) == (0, True), listed.stderr
+    who = ["--yes", "--", f"{room.domain}:client_001"]
+    assert script(room, "certs/revoke_cert", *who).returncode == 0, "nothing is put behind the --"
+    assert "Usage" in script(room, "certs/gatepost", "crl").stderr
 
 
 def test_each_has_a_shim_that_says_that_it_is_untested() -> None:
