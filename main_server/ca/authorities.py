@@ -1,58 +1,64 @@
 """The intermediates of a folder: the one that signs, and those whose lists are signed beside it.
 
-They are read again when the files have changed, so that an intermediate can be replaced while main
-servers run.
+They are read again when the files have changed, each time that somebody asks for them: who issues
+or revokes doesn't go by an intermediate that was replaced a moment ago. One beside counts if its
+key is there, too.
 """
 
+from contextlib import suppress
 from pathlib import Path
 
+from gatepost.errors import ConfigurationError
 from main_server.ca.authority import Authority, load_authority, read_pair
 
 _BESIDE = ("next", "retiring")
+_Seen = list[tuple[str, int, int]]
 
 
 class Authorities:
     def __init__(self, folder: Path, public_url: str | None = None) -> None:
         self._folder = folder
         self._public_url = public_url
-        self._seen = self._look()
-        self._all = self._read()
+        seen = self._look()
+        self._known = seen, self._read(seen)
 
     @property
     def signing(self) -> Authority:
-        return self._all[0]
+        return self.all[0]
 
     @property
     def all(self) -> list[Authority]:
-        """The one that signs first."""
-        return self._all
+        """The one that signs first. The former ones, while the files can't be read."""
+        with suppress(ConfigurationError):
+            self.refresh()
+        return self._known[1]
 
     @property
-    def beside(self) -> list[str]:
-        """What those after the first are: next, retiring."""
-        return [name for name, *_ in self._seen[1:]]
+    def states(self) -> list[tuple[Authority, str]]:
+        """Each with what it does: signs, next, retiring."""
+        self.refresh()
+        seen, everyone = self._known
+        return list(zip(everyone, ["signs", *(name for name, *_ in seen[1:])], strict=True))
 
     def find(self, kid: str) -> Authority | None:
-        return next((one for one in self._all if one.kid == kid), None)
+        return next((one for one in self.all if one.kid == kid), None)
 
-    def refresh(self) -> bool:
-        """Whether they are others now. Raises ConfigurationError if they can't be read."""
+    def refresh(self) -> None:
+        """Raises ConfigurationError if they can't be read."""
         seen = self._look()
-        if seen == self._seen:
-            return False
-        self._all, self._seen = self._read(), seen
-        return True
+        if seen != self._known[0]:
+            self._known = seen, self._read(seen)
 
-    def _read(self) -> list[Authority]:
-        beside = [name for name in _BESIDE if (self._folder / f"{name}.pem").exists()]
+    def _read(self, seen: _Seen) -> list[Authority]:
         signing = load_authority(self._folder, self._public_url)
+        beside = [name for name, *_ in seen if name in _BESIDE]
         return [signing, *(read_pair(self._folder, name, self._public_url) for name in beside)]
 
-    def _look(self) -> list[tuple[str, int, int]]:
+    def _look(self) -> _Seen:
         found = []
         for name in ("intermediate", *_BESIDE):
-            file = self._folder / f"{name}.pem"
-            if file.exists():
-                status = file.stat()
+            with suppress(FileNotFoundError):
+                (self._folder / f"{name}.key").stat()
+                status = (self._folder / f"{name}.pem").stat()
                 found.append((name, status.st_mtime_ns, status.st_ino))
         return found

@@ -143,16 +143,28 @@ def read_pair(folder: Path, name: str, public_url: str | None = None) -> Authori
 def read_files(folder: Path, name: str) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
     try:
         certificate = x509.load_pem_x509_certificate((folder / f"{name}.pem").read_bytes())
-        key = serialization.load_pem_private_key((folder / f"{name}.key").read_bytes(), None)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not PEM"
-        raise ConfigurationError(f"the CA in {folder} can't be used: {reason}") from None
-    if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise ConfigurationError(f"the CA in {folder} can't be used: its key is not an EC key")
+        raise _unusable(folder, error) from None
+    key = read_key(folder / f"{name}.key")
     if key.public_key() != certificate.public_key():
         words = f"{name}.key is not the key of {name}.pem"
         raise ConfigurationError(f"the CA in {folder} can't be used: {words}")
     return certificate, key
+
+
+def read_key(file: Path) -> ec.EllipticCurvePrivateKey:
+    try:
+        key = serialization.load_pem_private_key(file.read_bytes(), None)
+    except (OSError, ValueError) as error:
+        raise _unusable(file.parent, error) from None
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise ConfigurationError(f"the CA in {file.parent} can't be used: its key is not an EC key")
+    return key
+
+
+def _unusable(folder: Path, error: OSError | ValueError) -> ConfigurationError:
+    reason = getattr(error, "strerror", None) or "it is not PEM"
+    return ConfigurationError(f"the CA in {folder} can't be used: {reason}")
 
 
 def utc_now() -> datetime:

@@ -48,7 +48,9 @@ def status(config: Path | None, *, json: bool) -> None:
     with opened(config) as ca:
         root_key = (ca.settings.ca.folder / "root.key").exists()
         counts = transact(ca.engine, partial(repository.count_by_issuer, now=now))
-        authorities = [_authority(one, state, counts.get(one.kid, 0)) for one, state in _states(ca)]
+        authorities = [
+            _authority(one, state, counts.get(one.kid, 0)) for one, state in ca.authorities.states
+        ]
         lists = _lists(ca)
     if json:
         output.result({"root_key_online": root_key, "authorities": authorities, "crls": lists})
@@ -96,9 +98,10 @@ def switch(config: Path | None, *, yes: bool, json: bool) -> None:
 def retire(config: Path | None, *, yes: bool, dry_run: bool, json: bool) -> None:
     output, now = Output(json=json), datetime.now(UTC)
     with opened(config) as ca:
-        old = next((one for one, state in _states(ca) if state == "retiring"), None)
+        old = next((one for one, state in ca.authorities.states if state == "retiring"), None)
         if old is None:
-            raise NotFound("No intermediate is retiring.")
+            _clear(ca, output, dry_run=dry_run)
+            return
         left = transact(ca.engine, partial(repository.count_by_issuer, now=now)).get(old.kid, 0)
         document = {"retired": None if dry_run else old.kid, "active": left}
         if dry_run:
@@ -110,6 +113,14 @@ def retire(config: Path | None, *, yes: bool, dry_run: bool, json: bool) -> None
         founding.retire(ca.settings.ca.folder)
     words = f"{old.kid[:8]} is retired. Give all peers the CA file of `gatepost ca pins`."
     _tell(output, document, words)
+
+
+def _clear(ca: Opened, output: Output, *, dry_run: bool) -> None:
+    """It was interrupted after the key had gone, which is the last but one thing to be done."""
+    if dry_run or not founding.retire(ca.settings.ca.folder):
+        raise NotFound("No intermediate is retiring.")
+    words = "What was left of it is gone. Give all peers the CA file of `gatepost ca pins`."
+    _tell(output, {"retired": None, "active": 0}, words)
 
 
 def show_crl(config: Path | None, *, json: bool) -> None:
@@ -139,16 +150,10 @@ def publish(config: Path | None, *, json: bool) -> None:
 
 def _follow(ca: Opened, action: str, made: Authority) -> None:
     """The files have changed: audit log, lists and those who read them follow."""
-    ca.authorities.refresh()
     entry, now = Entry(actor(), action, f"issuer {made.kid}"), datetime.now(UTC)
     transact(ca.engine, lambda c: audit.append(c, entry, now))
     revocation.renew_lists(ca.engine, ca.authorities.all, now)
     ca.publish()
-
-
-def _states(ca: Opened) -> list[tuple[Authority, str]]:
-    names = ["signs", *ca.authorities.beside]
-    return list(zip(ca.authorities.all, names, strict=True))
 
 
 def _authority(one: Authority, state: str, active: int) -> dict[str, Any]:

@@ -19,21 +19,34 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from gatepost.errors import ConfigurationError
 from gatepost.whole_file import replace_file
 from main_server.ca import parts
-from main_server.ca.authority import BACKDATE, Authority, new_key, new_serial, read_files, read_pair
+from main_server.ca.authority import (
+    BACKDATE,
+    Authority,
+    new_key,
+    new_serial,
+    read_files,
+    read_key,
+    read_pair,
+)
 
 ROOT_DAYS, INTERMEDIATE_DAYS = 3650, 1825
 PINNED = ("root", "intermediate", "next", "retiring")
 
 
 def init_authority(folder: Path, now: datetime) -> bool:
-    """Makes root and intermediate, unless they are there; says whether it did."""
+    """Makes root and intermediate, unless they are there; says whether it did.
+
+    A key that is there is never replaced: something may be signed by it.
+    """
     if (folder / "intermediate.pem").exists():
         return False
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    key = new_key()
-    root = _sign("Gatepost Root", key, None, key, now)
-    _write(folder, "root", key, root)
-    _make_intermediate(folder, "intermediate", root, key, now)
+    if not (folder / "root.pem").exists():
+        made = _key_in(folder, "root")
+        _write(folder, "root", made, _sign("Gatepost Root", made, None, made, now))
+    root, root_key = _read_root(folder)
+    key = _key_in(folder, "intermediate")
+    _make_intermediate(folder, "intermediate", key, root, root_key, now)
     return True
 
 
@@ -43,26 +56,26 @@ def prepare(folder: Path, now: datetime) -> Authority:
         raise ConfigurationError("one intermediate is retiring: run `gatepost ca retire` first")
     if not (folder / "next.pem").exists():
         root, key = _read_root(folder)
-        _make_intermediate(folder, "next", root, key, now)
+        _make_intermediate(folder, "next", new_key(), root, key, now)
     return read_pair(folder, "next")
 
 
 def switch(folder: Path) -> Authority:
     """From now on the next one signs, and the one before is retiring."""
     if not (folder / "next.pem").exists():
+        if (folder / "retiring.pem").exists():
+            return read_pair(folder, "intermediate")  # it was switched before
         raise ConfigurationError("no intermediate is prepared: run `gatepost ca prepare` first")
     if not (folder / "retiring.pem").exists():
         _copy(folder, "intermediate", "retiring")
     _copy(folder, "next", "intermediate")
-    for part in ("pem", "key"):
-        (folder / f"next.{part}").unlink(missing_ok=True)
+    _remove(folder, "next")
     return read_pair(folder, "intermediate")
 
 
-def retire(folder: Path) -> None:
-    """Forgets the retiring one: its certificates are revoked already."""
-    for part in ("pem", "key"):
-        (folder / f"retiring.{part}").unlink(missing_ok=True)
+def retire(folder: Path) -> bool:
+    """Forgets the retiring one: its certificates are revoked already. Whether there was any."""
+    return _remove(folder, "retiring")
 
 
 def read_pins(folder: Path) -> bytes:
@@ -81,14 +94,20 @@ def _read_root(folder: Path) -> tuple[x509.Certificate, ec.EllipticCurvePrivateK
     return read_files(folder, "root")
 
 
+def _key_in(folder: Path, name: str) -> ec.EllipticCurvePrivateKey:
+    """The one that is there, or a new one."""
+    file = folder / f"{name}.key"
+    return read_key(file) if file.exists() else new_key()
+
+
 def _make_intermediate(
     folder: Path,
     name: str,
+    key: ec.EllipticCurvePrivateKey,
     root: x509.Certificate,
     root_key: ec.EllipticCurvePrivateKey,
     now: datetime,
 ) -> None:
-    key = new_key()
     kid = x509.SubjectKeyIdentifier.from_public_key(key.public_key()).digest.hex()
     subject = f"Gatepost Intermediate {kid[:8]}"
     _write(folder, name, key, _sign(subject, key, root, root_key, now))
@@ -128,3 +147,13 @@ def _copy(folder: Path, source: str, target: str) -> None:
         file = folder / f"{source}.{part}"
         if file.exists():
             replace_file(folder / f"{target}.{part}", file.read_bytes())
+
+
+def _remove(folder: Path, name: str) -> bool:
+    """The key first: it is what must not be left behind. Without it the other file counts as gone
+    (main_server.ca.authorities)."""
+    files = [folder / f"{name}.{part}" for part in ("key", "pem")]
+    there = [file for file in files if file.exists()]
+    for file in there:
+        file.unlink()
+    return bool(there)

@@ -42,6 +42,7 @@ class OnlineCa:
         self.ledger = ledger
         self.authorities = Authorities(settings.folder, settings.public_url)
         self.responders = Responders()
+        self._kids = [one.kid for one in self.authorities.all]
         self._written: int | None = None
 
     def now(self) -> datetime:
@@ -86,8 +87,11 @@ class OnlineCa:
             await pause(stop, EXPIRY_SECONDS)
 
     async def keep(self) -> None:
-        if self.authorities.refresh():
-            self._log.info("ca.intermediates", kids=[one.kid for one in self.authorities.all])
+        self.authorities.refresh()
+        kids = [one.kid for one in self.authorities.all]
+        if kids != self._kids:
+            self._log.info("ca.intermediates", kids=kids)
+            self._kids = kids
         try:
             await self._take_back()
         finally:  # lists that are signed anew are wanted even where the file is damaged

@@ -3,9 +3,11 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from cryptography import x509
 
-from main_server.ca import revocation
+from gatepost.errors import ConfigurationError
+from main_server.ca import founding, revocation
 from main_server.ca.authorities import Authorities
 from main_server.ca.crl import REBUILT_EVERY, Reason
 from main_server.ca.parts import to_pem
@@ -52,7 +54,6 @@ def test_after_the_switch_both_are_good(room: CaRoom) -> None:
     both = pins(room)
     assert room.gatepost("ca", "switch").code == 2, "it asks first"
     room.done("ca", "switch", "--yes")
-    assert running.refresh()
     assert running.signing.kid != before, "a running main server signs with the new one"
     room.issue("new")
     assert is_good(room, "new", both)
@@ -96,6 +97,32 @@ def test_the_last_list_lives_as_long_as_the_intermediate(room: CaRoom) -> None:
     assert len(found[old.kid]["entries"]) == 1
 
 
+def test_who_runs_knows_the_new_one_at_once(room: CaRoom) -> None:
+    """A list that it doesn't know of would lack what it revokes."""
+    running = Authorities(room.ca)
+    assert len(running.all) == 1
+    room.done("ca", "prepare")
+    room.done("ca", "switch", "--yes")
+    issued = room.issue("new")
+    where = Selection(serial=issued["serial"])
+    now = datetime.now(UTC)
+    revocation.revoke(room.engine, running.all, where, Reason.SUPERSEDED, now)
+    found = {one["issuer"]: one for one in room.done("crl", "show", "--json").documents}
+    assert [one["serial"] for one in found[running.signing.kid]["entries"]] == [issued["serial"]]
+
+
+def test_while_the_files_cannot_be_read_the_former_ones_count(room: CaRoom) -> None:
+    running = Authorities(room.ca)
+    before = running.signing.kid
+    whole = (room.ca / "intermediate.pem").read_bytes()
+    (room.ca / "intermediate.pem").write_bytes(b"nonsense")
+    assert running.signing.kid == before
+    with pytest.raises(ConfigurationError):
+        running.refresh()
+    (room.ca / "intermediate.pem").write_bytes(whole)
+    running.refresh()
+
+
 def test_nobody_signs_over_the_last_list(room: CaRoom) -> None:
     """Neither a main server that hasn't seen yet that it was retired, nor the hourly look."""
     room.issue("old")
@@ -122,6 +149,66 @@ def test_without_the_roots_key_there_is_no_next_one(room: CaRoom) -> None:
     assert said.code == 2
     assert "bring it here" in said.err
     room.issue("a")  # all else goes on without it
+
+
+def audited(room: CaRoom, action: str) -> int:
+    return sum(one["action"] == action for one in room.done("audit", "show", "--json").documents)
+
+
+def test_a_switch_that_was_interrupted_after_the_files_goes_on(room: CaRoom) -> None:
+    room.done("ca", "prepare")
+    before = audited(room, "issuer.switched")
+    made = founding.switch(room.ca)
+    assert room.done("ca", "switch", "--yes", "--json").json["intermediate"] == made.kid
+    assert audited(room, "issuer.switched") == before + 1
+
+
+def test_a_switch_that_was_interrupted_while_it_removed_the_next_one_goes_on(room: CaRoom) -> None:
+    room.done("ca", "prepare")
+    left = (room.ca / "next.pem").read_bytes()
+    room.done("ca", "switch", "--yes")
+    (room.ca / "next.pem").write_bytes(left)  # the key goes first
+    assert len(Authorities(room.ca).all) == 2, "a certificate without its key counts for nothing"
+    room.done("ca", "switch", "--yes")
+    assert not (room.ca / "next.pem").exists()
+
+
+@pytest.mark.parametrize("gone", ["pem", "key"])
+def test_a_retirement_that_was_interrupted_goes_on(room: CaRoom, gone: str) -> None:
+    room.done("ca", "prepare")
+    room.done("ca", "switch", "--yes")
+    (room.ca / f"retiring.{gone}").unlink()
+    assert len(Authorities(room.ca).all) == 1
+    assert room.gatepost("ca", "retire", "--dry-run").code == 4
+    room.done("ca", "retire", "--yes")
+    assert not list(room.ca.glob("retiring.*"))
+    room.done("ca", "prepare")
+
+
+def test_init_replaces_no_root(room: CaRoom) -> None:
+    kid = Authorities(room.ca).signing.kid
+    kept = {name: (room.ca / name).read_bytes() for name in ("root.pem", "root.key")}
+    (room.ca / "intermediate.pem").unlink()
+    (room.ca / "root.key").rename(room.folder / "offline.key")
+    said = room.gatepost("ca", "init")
+    assert said.code == 2
+    assert "bring it here" in said.err
+    (room.folder / "offline.key").rename(room.ca / "root.key")
+    room.done("ca", "init")
+    assert {name: (room.ca / name).read_bytes() for name in kept} == kept
+    assert Authorities(room.ca).signing.kid == kid, "its key was still there"
+    root, made = (x509.load_pem_x509_certificate((room.ca / f"{name}.pem").read_bytes())
+                  for name in ("root", "intermediate"))  # fmt: skip
+    made.verify_directly_issued_by(root)
+
+
+def test_an_init_that_was_interrupted_goes_on_with_the_roots_key(room: CaRoom) -> None:
+    key = (room.ca / "root.key").read_bytes()
+    for name in ("root.pem", "intermediate.pem", "intermediate.key"):
+        (room.ca / name).unlink()
+    room.done("ca", "init")
+    assert (room.ca / "root.key").read_bytes() == key
+    room.issue("a")
 
 
 def test_a_switch_that_was_interrupted_goes_on(room: CaRoom) -> None:
