@@ -18,6 +18,7 @@ EXITS = {
     8: "forbidden for this certificate",
     9: "the message came to another end than delivered",
     10: "the time to wait was over first",
+    11: "done, but Redis was not told: who serves hears of it from a running main server",
     130: "interrupted",
 }
 EXIT_OF_KIND = {
@@ -34,6 +35,7 @@ EXIT_OF_KIND = {
     "forbidden": 8,
     "not-delivered": 9,
     "still-waiting": 10,
+    "unheard": 11,
     "interrupted": 130,
 }
 

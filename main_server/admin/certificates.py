@@ -105,16 +105,18 @@ def create_router(context: Context) -> APIRouter:
 async def _change(
     request: Request, context: Context, event: str, work: Callable[..., dict[str, Any]]
 ) -> dict[str, Any]:
-    """Redis is told before the answer: whoever hears it may count on what it says (I8).
+    """Redis is told before the answer: whoever hears it may count on what it says (I8). The
+    answer says if it wasn't.
 
     `event` is what the log calls the request when it has changed something.
     """
     done = await context.ledger.run(work, ca=context.ca)
+    told = None
     if not done["dry_run"]:
-        await context.ca.publish()
+        told = await context.ca.publish()
         context_of(request.scope).event = event
         context_of(request.scope).fields["serials"] = done["serials"]
-    return done
+    return done | {"redis_told": told}
 
 
 def _issue(

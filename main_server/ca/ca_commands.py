@@ -20,7 +20,7 @@ from main_server.ca import founding, repository, revocation
 from main_server.ca.authorities import Authorities
 from main_server.ca.authority import Authority, utc_now
 from main_server.ca.crl import Reason
-from main_server.ca.opening import Opened, actor, confirm, opened
+from main_server.ca.opening import Opened, actor, confirm, end, opened
 from main_server.ca.revoked.repository import read_revocations
 from main_server.commanding import in_words
 from main_server.database import transact
@@ -109,10 +109,11 @@ def retire(config: Path | None, *, yes: bool, dry_run: bool, json: bool) -> None
             return
         confirm(f"Revoke {plural(left, 'active certificate')} of {old.kid[:8]}?", yes=yes)
         revocation.retire_issuer(ca.engine, ca.authorities.all, old, now, actor())
-        ca.publish()
+        told = ca.publish()
         founding.retire(ca.settings.ca.folder)
     words = f"{old.kid[:8]} is retired. Give all peers the CA file of `gatepost ca pins`."
     _tell(output, document, words)
+    end(told=told)
 
 
 def _clear(ca: Opened, output: Output, *, dry_run: bool) -> None:
@@ -142,10 +143,11 @@ def show_crl(config: Path | None, *, json: bool) -> None:
 def publish(config: Path | None, *, json: bool) -> None:
     with opened(config) as ca:
         number = revocation.renew_lists(ca.engine, ca.authorities.all, datetime.now(UTC))
-        ca.publish()
+        told = ca.publish()
         file = ca.settings.ca.crl_file
     words = f"The lists are signed anew; they are in {file}."
     _tell(Output(json=json), {"revocation_number": number, "file": str(file)}, words)
+    end(told=told)
 
 
 def _follow(ca: Opened, action: str, made: Authority) -> None:

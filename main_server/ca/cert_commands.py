@@ -19,7 +19,7 @@ from main_server.ca.founding import read_pins
 from main_server.ca.holders import place_holder
 from main_server.ca.listed.repository import MOST, Filter, Row, Status
 from main_server.ca.listing import describe, list_certificates
-from main_server.ca.opening import Opened, actor, confirm, opened
+from main_server.ca.opening import Opened, actor, confirm, end, opened
 from main_server.ca.parts import to_pem
 from main_server.ca.requests import Asked, grant, select
 from main_server.ca.revoked.repository import Selection
@@ -144,8 +144,8 @@ def revoke(
         done = revocation.revoke(
             ca.engine, ca.authorities.all, selection, Reason(reason), _now(), actor()
         )
-        ca.publish()
-    _report(output, "held" if held else "revoked", done)
+        told = ca.publish()
+    _report(output, "held" if held else "revoked", done, told=told)
 
 
 def release(config: Path | None, target: Target, *, json: bool) -> None:
@@ -154,15 +154,17 @@ def release(config: Path | None, target: Target, *, json: bool) -> None:
         done = revocation.release(ca.engine, ca.authorities.all, selection, _now(), actor())
         if not done.serials:
             raise NotFound("No such certificate is on hold.")
-        ca.publish()
-    _report(Output(json=json), "released", done)
+        told = ca.publish()
+    _report(Output(json=json), "released", done, told=told)
 
 
-def _report(output: Output, verb: str, done: revocation.Revocation) -> None:
+def _report(output: Output, verb: str, done: revocation.Revocation, *, told: bool) -> None:
     if output.json:
-        output.result({verb: done.serials, "revocation_number": done.number})
+        said = {"revocation_number": done.number, "redis_told": told}
+        output.result({verb: done.serials, **said})
     else:
         output.say(f"{plural(len(done.serials), 'certificate')} {verb}.")
+    end(told=told)
 
 
 def _selection(ca: Opened, target: Target) -> Selection:

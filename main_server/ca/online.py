@@ -115,14 +115,19 @@ class OnlineCa:
         if serials:
             self._log.warning("revocations.recovered", serials=serials)
 
-    async def publish(self) -> None:
-        """At once; where Redis doesn't answer, those who look after it do it when it does."""
+    async def publish(self) -> bool:
+        """At once; where Redis doesn't answer, those who look after it do it when it does.
+
+        Whether it was told.
+        """
         revocations = await self.ledger.run(transact, read_revocations)
         try:
             async with asyncio.timeout(PUBLISH_SECONDS):
                 await publish(self._redis, revocations)
         except (RedisError, TimeoutError) as error:
             self._log.warning("revocations.unpublished", error=type(error).__name__)
+            return False
+        return True
 
     @property
     def root(self) -> x509.Certificate:

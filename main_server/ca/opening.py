@@ -16,7 +16,7 @@ import typer
 from redis.exceptions import RedisError
 from sqlalchemy import Engine
 
-from gatepost.cli.failure import Failure
+from gatepost.cli.failure import EXIT_OF_KIND, Failure
 from gatepost.cli.words import plural
 from gatepost.queue import connect
 from gatepost.revocation import Revocations
@@ -41,18 +41,22 @@ class Opened:
     def authorities(self) -> Authorities:
         return Authorities(self.settings.ca.folder, self.settings.ca.public_url)
 
-    def publish(self) -> None:
-        """Writes the file and tells Redis. Where that fails, main servers do it when they run."""
+    def publish(self) -> bool:
+        """Writes the file and tells Redis. Where that fails, main servers do it when they run.
+
+        Whether Redis was told.
+        """
         file, now = self.settings.ca.crl_file, datetime.now(UTC)
         try:
             serials = follow(self.engine, self.authorities.all, file, now).serials
         finally:
-            self._tell(transact(self.engine, read_revocations))
+            told = self._tell(transact(self.engine, read_revocations))
         if serials:
             words = f"{plural(len(serials), 'certificate')} revoked again: the ledger was restored."
             typer.echo(f"gatepost: {words}", err=True)
+        return told
 
-    def _tell(self, revocations: Revocations) -> None:
+    def _tell(self, revocations: Revocations) -> bool:
 
         async def tell() -> None:
             async with asyncio.timeout(REDIS_SECONDS):
@@ -64,6 +68,8 @@ class Opened:
         except (RedisError, TimeoutError) as error:
             words = f"Redis was not told ({type(error).__name__}); a running main server does it."
             typer.echo(f"gatepost: {words}", err=True)
+            return False
+        return True
 
 
 @contextmanager
@@ -77,6 +83,12 @@ def opened(config: Path | None) -> Iterator[Opened]:
             yield Opened(engine, settings)
         finally:
             engine.dispose()
+
+
+def end(*, told: bool) -> None:
+    """The command's end: a script, too, is to know when not all have heard of what was done."""
+    if not told:
+        raise typer.Exit(EXIT_OF_KIND["unheard"])
 
 
 def actor() -> str:

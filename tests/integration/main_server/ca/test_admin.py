@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import httpx
 import pytest
+from redis.exceptions import RedisError
 
 from gatepost.clock import Clock
 from gatepost.identity import Identity, Role
@@ -108,3 +110,19 @@ def test_a_request_brings_no_key_for_pkcs12(room: CaRoom, admin: httpx.Client) -
     answer = admin.post("/admin/certs", json={"client_id": f"{room.domain}:a", **said})
     assert answer.status_code == 422, answer.text
     assert room.done("cert", "list", "--domain", room.domain).out == ""
+
+
+def test_who_revokes_hears_whether_redis_was_told(
+    room: CaRoom, admin: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(change: str, **more: Any) -> Any:
+        body = {"client_id": f"{room.domain}:client_001", **more}
+        return admin.post(f"/admin/certificates/{change}", json=body).json()["redis_told"]
+
+    room.issue()
+    assert told("revoke", dry_run=True) is None
+    assert told("hold") is True
+    monkeypatch.setattr("main_server.ca.online.publish", AsyncMock(side_effect=RedisError))
+    assert told("release") is False
+    assert told("revoke") is False
+    assert statuses(room) == {"revoked"}

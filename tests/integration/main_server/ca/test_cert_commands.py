@@ -11,6 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import pkcs12
 from sqlalchemy import func, select
 
+from gatepost.cli.failure import EXIT_OF_KIND
 from gatepost.identity import Identity, Role
 from main_server.ca import cert_commands
 from main_server.ca.authorities import Authorities
@@ -135,7 +136,7 @@ def test_whoever_is_called_ca_does_not_lose_a_certificate_to_the_pins(room: CaRo
 def test_what_is_revoked_is_seen_by_openssl(room: CaRoom) -> None:
     one, other = room.issue("one"), room.issue("other")
     said = room.done("cert", "revoke", "--serial", one["serial"], "--yes", "--json")
-    assert said.json["revoked"] == [one["serial"]]
+    assert (said.json["revoked"], said.json["redis_told"]) == ([one["serial"]], True)
     checked = ("-crl_check", "-CRLfile", str(room.crl_file))
     refused = verify(room, "one", *checked)
     assert refused.returncode != 0
@@ -180,6 +181,18 @@ def test_a_hold_is_listed_and_ends_with_its_release(room: CaRoom) -> None:
     room.done("cert", "release", who)
     assert verify(room, "client_001", *checked).returncode == 0
     assert room.gatepost("cert", "release", who).code == 4
+
+
+def test_who_revokes_hears_when_redis_was_not_told(room: CaRoom) -> None:
+    room.issue()
+    who = f"{room.domain}:client_001"
+    room.config.write_text(room.config.read_text().replace(room.redis, "redis://127.0.0.1:1/0"))
+    for change in ("hold", "release", "revoke"):
+        said = room.gatepost("cert", change, who, "--json", *["--yes"][: change != "release"])
+        assert (said.code, said.json["redis_told"]) == (EXIT_OF_KIND["unheard"], False)
+        assert "Redis was not told" in said.err
+    assert room.done("cert", "show", who, "--json").json["status"] == "revoked"
+    assert room.gatepost("crl", "publish").code == EXIT_OF_KIND["unheard"]
 
 
 def test_lists_are_filtered(room: CaRoom) -> None:
