@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from gatepost.cli.connection import configuration_file
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
-from gatepost.client.enrolling import Enrolled
+from gatepost.client.enrolling import KEY_USED, Enrolled
 from gatepost.client.enrolling import enrol as ask
-from gatepost.client.errors import GatepostError
+from gatepost.client.errors import GatepostError, Refused
 from gatepost.client.keys import make_key
 from gatepost.enrolment import Token, parse_token
 from gatepost.errors import ConfigurationError
@@ -58,8 +58,7 @@ def enrol(url: str, folder: Path | None, token_file: Path | None, *, json: bool)
         raise Failure("usage", words, "Say another --folder, or renew: gatepost cert renew")
     token = _token(token_file)
     try:
-        key = _key(place)
-        enrolled = ask(url, token, key)
+        enrolled = _enrol(url, token, place)
         _write(place, enrolled)
     except ConfigurationError as error:
         raise Failure("usage", error.detail) from None
@@ -83,13 +82,18 @@ def _token(file: Path | None) -> Token:
         raise Failure("invalid-input", "This is not a token, or not the whole of it.") from None
 
 
-def _key(place: Place) -> bytes:
-    """The one of an attempt before, so that what it was perhaps granted isn't lost."""
+def _enrol(url: str, token: Token, place: Place) -> Enrolled:
+    """With the key of an attempt before, so that what it was perhaps granted isn't lost; by another
+    token it isn't to be had, and a new key is made."""
     if place.new_key.exists():
-        return place.new_key.read_bytes()
+        try:
+            return ask(url, token, place.new_key.read_bytes())
+        except Refused as refused:
+            if refused.type != KEY_USED:
+                raise
     place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     replace_file(place.new_key, make_key())
-    return place.new_key.read_bytes()
+    return ask(url, token, place.new_key.read_bytes())
 
 
 def _write(place: Place, enrolled: Enrolled) -> None:

@@ -13,10 +13,12 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from gatepost.client.errors import Refused, Unavailable, UnexpectedAnswer
 from gatepost.client.keys import make_request
+from gatepost.client.refusals import problem_of
 from gatepost.client.verifying import verify
 from gatepost.enrolment import Token
 
 PATH = "/enrol"
+KEY_USED = "urn:gatepost:problem:key-used-before"
 TIMEOUT = 15.0
 _GATEWAY = re.compile(r"\Ahttps://[A-Za-z0-9.:\[\]-]{1,260}\Z")
 
@@ -40,17 +42,12 @@ def enrol(url: str, token: Token, key_pem: bytes) -> Enrolled:
     except httpx.HTTPError as error:
         raise Unavailable(f"{url} does not answer: {type(error).__name__}.") from None
     if answer.status_code != 201:
-        raise Refused(_reason(answer))
+        problem = problem_of(answer)
+        words = f"It was answered with status {answer.status_code}."
+        raise Refused((problem and problem.detail) or words, problem=problem)
     chain, ca, gateway = _read(answer)
     found = verify(chain, ca, key_pem, lambda one: token.fits(one.public_bytes(Encoding.DER)))
     return Enrolled(found.chain, found.ca, gateway)
-
-
-def _reason(answer: httpx.Response) -> str:
-    try:
-        return str(answer.json()["detail"])
-    except (ValueError, KeyError, TypeError):
-        return f"It was answered with status {answer.status_code}."
 
 
 def _read(answer: httpx.Response) -> tuple[bytes, bytes, str | None]:

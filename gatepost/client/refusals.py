@@ -29,7 +29,7 @@ _BY_STATUS: dict[int, type[errors.GatepostError]] = {
 
 def refusal(call: Call, response: httpx.Response, now: datetime) -> errors.GatepostError:
     """The error that an answer which is no success stands for."""
-    problem = _problem(response)
+    problem = problem_of(response)
     cls = _class_of(call, response.status_code, problem)
     message = _words(cls, response.status_code, problem)
     request_id = _printable(response.headers.get("X-Request-Id")) or call.request_id
@@ -69,7 +69,7 @@ def _words(cls: type[errors.GatepostError], status: int, problem: errors.Problem
     return f"{words} ({places})" if places else words
 
 
-def _problem(response: httpx.Response) -> errors.Problem | None:
+def problem_of(response: httpx.Response) -> errors.Problem | None:
     media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     document = _document(response)
     if media_type != "application/problem+json" or document is None:

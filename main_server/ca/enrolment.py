@@ -1,7 +1,7 @@
 """Enrolling: one token, one certificate, for a key that never travels.
 
-A token is used up before the certificate is signed. Whoever has lost the answer repeats the same
-request, and is given the same certificate.
+A token is used up by a certificate that was made, and by nothing else. Whoever has lost the answer
+repeats the same request, and is given the same certificate.
 """
 
 from dataclasses import dataclass
@@ -92,11 +92,9 @@ def enrol(engine: Engine, authority: Authority, asked: Enrolment, now: datetime)
     if (before := _given_before(engine, kept, key)) is not None:
         return Certified(before, authority.chain(before))
     ensure(engine, kept.identity, now)
-    transact(engine, lambda c: _use(c, digest, now))
     actor = f"token:{digest.hex()[:16]}"
-    made = certify(engine, authority, order, key, now, actor, "certificate.enrolled")
-    transact(engine, lambda c: repository.note_serial(c, digest, made.serial))
-    return made
+    claim = partial(_use, digest, now)
+    return certify(engine, authority, order, key, now, actor, "certificate.enrolled", claim)
 
 
 def _given_before(engine: Engine, kept: Kept, key: PublicKey) -> x509.Certificate | None:
@@ -107,10 +105,12 @@ def _given_before(engine: Engine, kept: Kept, key: PublicKey) -> x509.Certificat
     return x509.load_der_x509_certificate(der) if der else None
 
 
-def _use(connection: Connection, digest: bytes, now: datetime) -> None:
-    """Of two who come at once, the second waits here and is refused."""
-    kept = repository.find_token(connection, digest, lock=True)
-    over = kept is None or kept.used_at is not None or kept.withdrawn_at is not None
-    if over or to_ms(kept.expires_at) <= to_ms(now):  # type: ignore[union-attr]
+def _use(digest: bytes, now: datetime, connection: Connection, serial: str) -> None:
+    """For that certificate. Of two who come at once, the first whose certificate counts has it; one
+    that was interrupted before it did leaves the token good."""
+    kept = repository.find_token(connection, digest)
+    if kept is None or kept.withdrawn_at is not None or to_ms(kept.expires_at) <= to_ms(now):
         raise TokenRefused()
-    repository.use_token(connection, digest, now)
+    if kept.serial is not None and not repository.is_intended(connection, kept.serial):
+        raise TokenRefused()
+    repository.use_token(connection, digest, serial, now)

@@ -4,12 +4,13 @@ The old certificate goes on until it expires: both are good meanwhile. When its 
 being replaced, it may be renewed at once. A repeated request is given the same certificate.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
 from cryptography import x509
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from gatepost.errors import BadSigningRequest, KeyUsedBefore, NotFound, NotYet, UnknownCertificate
 from gatepost.identity import Identity, Role
@@ -19,6 +20,7 @@ from main_server.ca.csr import key_for, read_csr
 from main_server.ca.keys import PublicKey, check_key, key_digest
 from main_server.ca.listed.repository import Filter, Row, Status, find_by_key, list_rows
 from main_server.ca.profiles import PROFILES, make_order
+from main_server.ca.repository import count_active
 from main_server.ca.revoked.repository import Selection
 from main_server.ca.service import Certified, certify
 from main_server.clients.service import ensure
@@ -54,8 +56,14 @@ def renew(
     if row.identity.role is Role.CLIENT:
         ensure(engine, row.identity, now)
     actor = caller.uri if caller == row.identity else row.identity.uri
-    shown = {held.serial, row.serial}
-    return certify(engine, authority, order, key, now, actor, "certificate.renewed", shown)
+    claim = partial(_require_active, {held.serial, row.serial})
+    return certify(engine, authority, order, key, now, actor, "certificate.renewed", claim)
+
+
+def _require_active(serials: Collection[str], connection: Connection, _new: str) -> None:
+    """Who renews may be revoked meanwhile."""
+    if count_active(connection, serials) != len(serials):
+        raise UnknownCertificate()
 
 
 def _held(

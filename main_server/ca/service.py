@@ -7,7 +7,7 @@ Whoever issues locks the revocation number, as whoever revokes does: one comes a
 the later one sees what the earlier one did.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from sqlalchemy import Connection, Engine
 
 from gatepost.clock import iso, to_ms
-from gatepost.errors import KeyUsedBefore, RevokedCertificate, UnknownCertificate
+from gatepost.errors import KeyUsedBefore, RevokedCertificate
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.ca import repository
@@ -27,6 +27,10 @@ from main_server.ca.parts import key_to_pem
 from main_server.ca.repository import Intent
 from main_server.ca.revoked.repository import lock_number
 from main_server.database import transact
+
+Claim = Callable[[Connection, str], None]
+"""Raises if nobody may be given the certificate of this serial after all. Called with the intent,
+and once more before the certificate counts; for one serial at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,36 +72,33 @@ def certify(
     now: datetime,
     actor: str = SYSTEM,
     action: str = "certificate.issued",
-    renewed: Collection[str] = (),
+    claim: Claim = lambda _connection, _serial: None,
 ) -> Certified:
-    """For somebody's own key. Raises KeyUsedBefore if any certificate ever had it.
-
-    `renewed` are the serials that must be active still: who renews may be revoked meanwhile.
-    """
+    """For somebody's own key. Raises KeyUsedBefore if any certificate ever had it."""
     serial = new_serial()
     ends = authority.ends_at(order, now)
     intent = Intent(f"{serial:032x}", authority.kid, order, key_digest(key), now, ends)
     entry = Entry(actor, action, *_told(intent))
-    transact(engine, lambda c: _record(c, intent, entry, renewed))
+    transact(engine, lambda c: _record(c, intent, entry, claim))
     certificate = authority.sign(order, key, serial, now)
     made = Certified(certificate, authority.chain(certificate))
-    transact(engine, lambda c: _activate(c, intent, made))
+    transact(engine, lambda c: _activate(c, intent, made, claim))
     return made
 
 
-def _record(connection: Connection, intent: Intent, entry: Entry, renewed: Collection[str]) -> None:
+def _record(connection: Connection, intent: Intent, entry: Entry, claim: Claim) -> None:
     lock_number(connection)
-    if repository.count_active(connection, renewed) != len(renewed):
-        raise UnknownCertificate()
+    claim(connection, intent.serial)
     if repository.is_key_known(connection, intent.public_key):
         raise KeyUsedBefore()
     repository.record_intent(connection, intent)
     audit.append(connection, entry, intent.now)
 
 
-def _activate(connection: Connection, intent: Intent, made: Certified) -> None:
+def _activate(connection: Connection, intent: Intent, made: Certified, claim: Claim) -> None:
     """Of several intents for one key the first to come here has it."""
     lock_number(connection)
+    claim(connection, intent.serial)
     if repository.is_key_known(connection, intent.public_key, but=intent.serial):
         raise KeyUsedBefore()
     digest, der = bytes.fromhex(made.fingerprint), made.certificate.public_bytes(Encoding.DER)

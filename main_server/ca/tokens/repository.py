@@ -58,19 +58,21 @@ def list_tokens(connection: Connection, domain: str | None, limit: int) -> list[
     return [Kept(*row) for row in connection.execute(query)]
 
 
-def use_token(connection: Connection, digest: bytes, now: datetime) -> None:
+def use_token(connection: Connection, digest: bytes, serial: str, now: datetime) -> None:
     statement = update(enrolment_tokens).where(_T.token_hash == digest)
-    connection.execute(statement.values(used_at=from_ms(to_ms(now))))
-
-
-def note_serial(connection: Connection, digest: bytes, serial: str) -> None:
-    statement = update(enrolment_tokens).where(_T.token_hash == digest)
-    connection.execute(statement.values(serial=serial))
+    connection.execute(statement.values(used_at=from_ms(to_ms(now)), serial=serial))
 
 
 def withdraw_token(connection: Connection, digest: bytes, now: datetime) -> None:
     statement = update(enrolment_tokens).where(_T.token_hash == digest)
     connection.execute(statement.values(withdrawn_at=from_ms(to_ms(now))))
+
+
+def is_intended(connection: Connection, serial: str) -> bool:
+    """Whether the certificate of that serial was begun, and doesn't count yet."""
+    c = certificates.c
+    query = select(c.serial).where(c.serial == serial, c.status == "intended")
+    return connection.execute(query).first() is not None
 
 
 def find_der(connection: Connection, serial: str, public_key: bytes) -> bytes | None:

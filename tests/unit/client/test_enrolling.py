@@ -9,7 +9,7 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gatepost.client.enrolling import enrol
+from gatepost.client.enrolling import KEY_USED, enrol
 from gatepost.client.errors import CertificateError, Refused, UnexpectedAnswer
 from gatepost.client.keys import make_key, make_request
 from gatepost.enrolment import Token, new_token
@@ -42,8 +42,12 @@ def key() -> bytes:
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
     def answer(document: Any, status: int = 201) -> None:
-        body = json.dumps(document)
-        monkeypatch.setattr(httpx, "post", lambda *_, **__: httpx.Response(status, text=body))
+        said = httpx.Response(
+            status,
+            text=json.dumps(document),
+            headers={"Content-Type": "application/problem+json"} if status > 400 else {},
+        )
+        monkeypatch.setattr(httpx, "post", lambda *_, **__: said)
 
     return answer
 
@@ -103,6 +107,10 @@ def test_nonsense_and_refusals_are_told(token: Token, key: bytes, answers: Answe
         answers(wrong)
         with pytest.raises(UnexpectedAnswer):
             enrol("http://pki.example.com:8002", token, key)
-    answers({"detail": "This token can't be used."}, 403)
-    with pytest.raises(Refused, match="can't be used"):
+    answers({"type": KEY_USED, "detail": "Make a new key."}, 422)
+    with pytest.raises(Refused, match="Make a new key") as caught:
+        enrol("http://pki.example.com:8002", token, key)
+    assert caught.value.type == KEY_USED
+    answers({}, 502)
+    with pytest.raises(Refused, match="status 502"):
         enrol("http://pki.example.com:8002", token, key)

@@ -84,6 +84,16 @@ def test_what_no_list_can_hold_is_refused(admin: httpx.Client, asked: str) -> No
     assert (answer.status_code, answer.json()["title"]) == (422, "A value is not allowed")
 
 
+def test_a_client_is_changed_by_nobody_of_another_domain(room: CaRoom, calling: Calls) -> None:
+    room.issue()
+    path = f"/admin/clients/{room.domain}:client_001"
+    foreign = calling(Identity("other.example.com", Role.ADMIN, "own"))
+    own = calling(Identity(room.domain, Role.ADMIN, "own"))
+    assert foreign.patch(path, json={"disabled": True}).status_code == 404
+    assert own.patch(path, json={}).json()["disabled_at"] is None
+    assert own.patch(path, json={"disabled": True}).json()["disabled_at"]
+
+
 def test_numbers_and_names_that_can_not_be_are_refused(room: CaRoom, admin: httpx.Client) -> None:
     for beyond in (1e300, -1e300, 9e8, -1):
         for path, name in (("certs", "days"), ("tokens", "minutes")):

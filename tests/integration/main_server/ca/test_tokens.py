@@ -1,15 +1,24 @@
 """Tokens: for one name, for a time, for one certificate; and only who has one can use it."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Any, NoReturn
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from gatepost.enrolment import Token, new_token, parse_token, token_hash
-from gatepost.errors import BadSigningRequest, TokenRefused
+from gatepost.errors import BadSigningRequest, KeyUsedBefore, NameTaken, NotFound, TokenRefused
+from gatepost.identity import Identity, Role
+from gatepost.renewal import sign_renewal
 from main_server.ca.authorities import Authorities
-from main_server.ca.authority import utc_now
+from main_server.ca.authority import Authority, utc_now
 from main_server.ca.enrolment import Enrolment, enrol, withdraw
+from main_server.ca.renewal import Renewal, renew
 from main_server.ca.service import Certified
+from main_server.clients.service import Change, change
 from tests.csrs import make_csr
 from tests.integration.main_server.ca.ca_room import CaRoom
 
@@ -45,6 +54,120 @@ def test_it_is_good_for_an_hour_and_not_when_withdrawn(room: CaRoom) -> None:
     withdraw(room.engine, token_hash(token.public_key), None, utc_now())
     with pytest.raises(TokenRefused):
         used(room, token, make_csr())
+
+
+def test_only_who_looks_after_its_domain_can_withdraw_it(room: CaRoom) -> None:
+    token, csr = made(room), make_csr()
+    digest = token_hash(token.public_key)
+    with pytest.raises(NotFound):
+        withdraw(room.engine, digest, "other.example.com", utc_now())
+    withdraw(room.engine, token_hash(made(room, "other").public_key), room.domain, utc_now())
+    assert used(room, token, csr)
+
+
+def test_a_key_that_was_used_before_does_not_use_it_up(room: CaRoom) -> None:
+    """The first answer was lost, and the partner was given another token."""
+    csr = make_csr()
+    used(room, made(room), csr)
+    token = made(room)
+    for _ in range(2):
+        with pytest.raises(KeyUsedBefore):
+            used(room, token, csr)
+    assert used(room, token, make_csr())
+
+
+def test_what_was_interrupted_does_not_use_it_up(
+    room: CaRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted(Exception):
+        pass
+
+    def stop(*_: Any) -> NoReturn:
+        raise Interrupted
+
+    token, csr = made(room), make_csr()
+    for request in (csr, csr, make_csr()):
+        with monkeypatch.context() as patched:
+            patched.setattr(Authority, "sign", stop)
+            with pytest.raises(Interrupted):
+                used(room, token, request)
+    first = used(room, token, csr)
+    assert used(room, token, csr).serial == first.serial
+    with pytest.raises(TokenRefused):
+        used(room, token, make_csr())
+
+
+def test_of_two_at_once_one_is_given_a_certificate(
+    room: CaRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the first one signs, the second comes and goes."""
+    token, came = made(room), []
+    sign = Authority.sign
+
+    def second_comes(*given: Any) -> x509.Certificate:
+        monkeypatch.setattr(Authority, "sign", sign)
+        came.append(used(room, token, make_csr()))
+        return sign(*given)
+
+    monkeypatch.setattr(Authority, "sign", second_comes)
+    with pytest.raises(TokenRefused):
+        used(room, token, make_csr())
+    assert active(room) == [came[0].serial]
+
+
+def test_of_many_at_once_one_is_given_a_certificate(room: CaRoom) -> None:
+    token = made(room)
+
+    def one(_: int) -> bool:
+        try:
+            used(room, token, make_csr())
+        except TokenRefused:
+            return False
+        return True
+
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(one, range(6))).count(True) == 1
+    assert len(active(room)) == 1
+
+
+def test_withdrawn_while_it_is_used_it_gives_nothing(
+    room: CaRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = made(room)
+    sign = Authority.sign
+
+    def meanwhile(*given: Any) -> x509.Certificate:
+        withdraw(room.engine, token_hash(token.public_key), None, utc_now())
+        return sign(*given)
+
+    monkeypatch.setattr(Authority, "sign", meanwhile)
+    with pytest.raises(TokenRefused):
+        used(room, token, make_csr())
+    assert active(room) == []
+
+
+def test_a_client_that_is_disabled_enrols_and_renews_nothing(room: CaRoom) -> None:
+    issued = room.issue("partner")
+    leaf, *_ = x509.load_pem_x509_certificates((room.out / "partner.pem").read_bytes())
+    key: Any = load_pem_private_key((room.out / "partner.key").read_bytes(), None)
+    csr, token = make_csr(), made(room)
+    asked = Renewal(leaf.fingerprint(SHA256()).hex(), csr, sign_renewal(key, csr))
+    holder = Identity(room.domain, Role.CLIENT, "partner")
+    late, authority = utc_now() + timedelta(days=70), Authorities(room.ca).signing
+    change(room.engine, holder.client_id, Change(disabled=True), utc_now())
+    with pytest.raises(NameTaken):
+        used(room, token, make_csr())
+    with pytest.raises(NameTaken):
+        renew(room.engine, authority, asked, holder, late)
+    assert active(room) == [issued["serial"]]
+    change(room.engine, holder.client_id, Change(disabled=False), utc_now())
+    assert used(room, token, make_csr())
+    assert renew(room.engine, authority, asked, holder, late)
+
+
+def active(room: CaRoom) -> list[str]:
+    found = room.done("cert", "list", "--domain", room.domain, "--status", "active", "--json")
+    return [one["serial"] for one in found.documents]
 
 
 def test_it_signs_the_request_and_no_other(room: CaRoom) -> None:
