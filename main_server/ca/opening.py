@@ -57,7 +57,6 @@ class Opened:
         return told
 
     def _tell(self, revocations: Revocations) -> bool:
-
         async def tell() -> None:
             async with asyncio.timeout(REDIS_SECONDS):
                 async with connect(self.settings.redis.address()) as redis:

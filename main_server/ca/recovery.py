@@ -50,9 +50,12 @@ class _Found:
 def follow(engine: Engine, authorities: Sequence[Authority], file: Path, now: datetime) -> Followed:
     """The file becomes what the ledger says. Raises ConfigurationError if it can't be read."""
     serials = recover(engine, authorities, file, now)
-    revocations = transact(engine, repository.read_revocations)
-    write_crl_file(file, revocations)
-    return Followed(revocations.number, serials)
+    while True:
+        revocations = transact(engine, repository.read_revocations)
+        write_crl_file(file, revocations)
+        # Another process may have written a newer state just before us.
+        if transact(engine, repository.read_number) == revocations.number:
+            return Followed(revocations.number, serials)
 
 
 def recover(

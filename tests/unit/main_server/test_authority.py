@@ -121,6 +121,14 @@ def test_an_authority_that_can_not_be_used_says_so(
         load_authority(folder)
 
 
+def test_one_that_is_retired_while_the_pins_are_read_is_left_out(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = read_pins(folder)
+    monkeypatch.setattr(Path, "exists", lambda _file: True)  # it was, a moment ago
+    assert read_pins(folder) == before
+
+
 def test_what_peers_are_to_trust_is_certificates_alone(folder: Path) -> None:
     pins = read_pins(folder)
     assert len(x509.load_pem_x509_certificates(pins)) == 2

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +13,11 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from sqlalchemy import Connection, insert, select, update
 
 from gatepost.errors import ConfigurationError
+from gatepost.revocation import Revocations
+from main_server.ca import recovery
 from main_server.ca.authority import new_key, utc_now
 from main_server.ca.crl import REBUILT_EVERY
+from main_server.ca.crl_file import write_crl_file
 from main_server.ca.online import OnlineCa
 from main_server.ca.recovery import recover
 from main_server.database import transact
@@ -143,6 +147,22 @@ def test_a_command_that_writes_the_file_takes_back_first(room: CaRoom) -> None:
     said = room.done("crl", "publish")
     assert "revoked again" in said.err
     assert shown(room, serial)[0] == "revoked"
+    assert serial in in_file(room)
+
+
+def test_an_older_state_does_not_stay_in_the_file(
+    room: CaRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody revokes, and writes it, between our look into the ledger and our writing."""
+    serial, late = room.issue()["serial"], [True]
+
+    def write(file: Path, revocations: Revocations) -> bool:
+        if late and late.pop():
+            revoke(room, serial)
+        return write_crl_file(file, revocations)
+
+    monkeypatch.setattr(recovery, "write_crl_file", write)
+    room.done("crl", "publish")
     assert serial in in_file(room)
 
 
