@@ -3,6 +3,7 @@
 import argparse
 import random
 import sys
+import time
 from pathlib import Path
 
 from infra.dev.paths import ROOT
@@ -28,10 +29,12 @@ def run(options: argparse.Namespace) -> bool:
     seconds, seed, rate = 60 * options.minutes, options.seed, options.rate
     with trial("chaos", seed, options.tree, seconds=seconds, rate=rate) as site:
         plan = draw(menu(site), seed, seconds, once(), last())
-        length = seconds + AFTERMATH_SECONDS
-        load = posting(site, rate=rate, seconds=length, seed=seed, poison=options.poison)
-        with step(f"{len(plan)} faults in {seconds:.0f} s"), load:
+        most = 2 * seconds + AFTERMATH_SECONDS
+        load = posting(site, rate=rate, seconds=most, seed=seed, poison=options.poison)
+        with step(f"{len(plan)} faults in {seconds:.0f} s"), load as clients:
             Schedule(site, plan).play()
+            time.sleep(AFTERMATH_SECONDS)
+            clients.stop()
         for fault in [one.fault for one in plan if one.fault.failed is not None]:
             print(f"    {fault.name} of {fault.target} could not be done: {fault.failed}")
     return judge(site.place.folder)
