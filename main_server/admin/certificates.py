@@ -182,11 +182,16 @@ def _revoke(
     if target.dry_run:
         left = ("revoked", "held") if held else ("revoked",)
         serials = [row.serial for row in rows if row.status not in left]
-        return {"serials": serials, "dry_run": True, "revocation_number": None}
+        return {
+            "serials": serials,
+            "tokens_withdrawn": 0,
+            "dry_run": True,
+            "revocation_number": None,
+        }
     if not rows:
         raise NotFound("No such certificate is in the ledger.")
     done = revocation.revoke(engine, ca.authorities.all, selection, why, now, caller.uri)
-    return {"serials": done.serials, "dry_run": False, "revocation_number": done.number}
+    return _changed(done)
 
 
 def _release(engine: Engine, *, ca: OnlineCa, target: Target, caller: Identity) -> dict[str, Any]:
@@ -194,7 +199,16 @@ def _release(engine: Engine, *, ca: OnlineCa, target: Target, caller: Identity) 
     done = revocation.release(engine, ca.authorities.all, selection, ca.now(), caller.uri)
     if not done.serials:
         raise NotFound("No such certificate is on hold.")
-    return {"serials": done.serials, "dry_run": False, "revocation_number": done.number}
+    return _changed(done)
+
+
+def _changed(done: revocation.Revocation) -> dict[str, Any]:
+    return {
+        "serials": done.serials,
+        "tokens_withdrawn": done.tokens,
+        "dry_run": False,
+        "revocation_number": done.number,
+    }
 
 
 def _selected(engine: Engine, target: Target, caller: Identity) -> Selection:

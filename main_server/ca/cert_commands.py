@@ -161,9 +161,10 @@ def release(config: Path | None, target: Target, *, json: bool) -> None:
 def _report(output: Output, verb: str, done: revocation.Revocation, *, told: bool) -> None:
     if output.json:
         said = {"revocation_number": done.number, "redis_told": told}
-        output.result({verb: done.serials, **said})
+        output.result({verb: done.serials, "tokens_withdrawn": done.tokens, **said})
     else:
-        output.say(f"{plural(len(done.serials), 'certificate')} {verb}.")
+        tokens = f", {plural(done.tokens, 'token')} withdrawn" if done.tokens else ""
+        output.say(f"{plural(len(done.serials), 'certificate')} {verb}{tokens}.")
     end(told=told)
 
 

@@ -18,6 +18,7 @@ from main_server.ca.authority import Authority
 from main_server.ca.crl import Reason, build_crl, next_number
 from main_server.ca.revoked import repository
 from main_server.ca.revoked.repository import Selection
+from main_server.ca.tokens.repository import withdraw_open
 from main_server.database import transact
 
 _PUBLISH = (Path(__file__).parent / "lua" / "publish.lua").read_text()
@@ -29,6 +30,8 @@ class Revocation:
 
     number: int
     serials: list[str]
+    tokens: int = 0
+    """How many were withdrawn: who is revoked by name could have enrolled with them."""
 
 
 def revoke(
@@ -44,17 +47,29 @@ def revoke(
     def work(connection: Connection) -> Revocation:
         known = repository.lock_number(connection)
         number = next_number(known, now)
+        tokens = withdraw_open(connection, selection.client, now) if selection.client else 0
         serials = repository.mark_revoked(connection, selection, reason, number, now)
         if not serials:
-            return Revocation(known, [])
+            _tell_of_tokens(connection, selection, tokens, now, actor)
+            return Revocation(known, [], tokens)
         renew_in(connection, authorities, number, now)
         held = reason is Reason.CERTIFICATE_HOLD
         action = "certificate.held" if held else "certificate.revoked"
         details = {"serials": serials, "reason": reason.value, "number": number}
+        _tell_of_tokens(connection, selection, tokens, now, actor)
         audit.append(connection, _entry(actor, action, selection, details), now)
-        return Revocation(number, serials)
+        return Revocation(number, serials, tokens)
 
     return transact(engine, work)
+
+
+def _tell_of_tokens(
+    connection: Connection, selection: Selection, tokens: int, now: datetime, actor: str
+) -> None:
+    if (holder := selection.client) and tokens:
+        details = {"tokens": tokens}
+        entry = Entry(actor, "token.withdrawn", holder.uri, holder.domain, details)
+        audit.append(connection, entry, now)
 
 
 def release(

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
 from sqlalchemy.dialects.mysql import insert
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.identity import INFRASTRUCTURE_DOMAIN, Role
+from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
 from gatepost.revocation import Revocations
 from main_server.ca.crl import Crl, Entry, Reason
 from main_server.tables import certificates, crls, revocation_state
@@ -36,6 +36,14 @@ class Selection:
         if self.serial or self.fingerprint:
             return f"serial {self.serial}" if self.serial else f"fingerprint {self.fingerprint}"
         return "/".join(part for part in (self.domain, self.role, self.name) if part)
+
+    @property
+    def client(self) -> Identity | None:
+        """The client whose certificates are meant, if it is all of them."""
+        one = (self.serial, self.fingerprint, self.issuer) != (None, None, None)
+        if one or self.domain is None or self.name is None or self.role not in (None, Role.CLIENT):
+            return None
+        return Identity(self.domain, Role.CLIENT, self.name)
 
     def condition(self) -> ColumnElement[bool]:
         c = certificates.c

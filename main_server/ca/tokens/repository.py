@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert, or_, select, update
 
 from gatepost.clock import from_ms, to_ms
 from gatepost.identity import Identity, Role
@@ -66,6 +66,20 @@ def use_token(connection: Connection, digest: bytes, serial: str, now: datetime)
 def withdraw_token(connection: Connection, digest: bytes, now: datetime) -> None:
     statement = update(enrolment_tokens).where(_T.token_hash == digest)
     connection.execute(statement.values(withdrawn_at=from_ms(to_ms(now))))
+
+
+def withdraw_open(connection: Connection, identity: Identity, now: datetime) -> int:
+    """Those that a certificate could still come of; how many there were."""
+    begun = select(certificates.c.serial).where(certificates.c.status == "intended")
+    moment = from_ms(to_ms(now))
+    statement = update(enrolment_tokens).where(
+        _T.domain == identity.domain,
+        _T.name == identity.name,
+        _T.withdrawn_at.is_(None),
+        _T.expires_at > moment,
+        or_(_T.used_at.is_(None), _T.serial.in_(begun)),
+    )
+    return connection.execute(statement.values(withdrawn_at=moment)).rowcount
 
 
 def is_intended(connection: Connection, serial: str) -> bool:

@@ -196,3 +196,31 @@ def test_it_is_read_as_it_is_written(room: CaRoom) -> None:
     for wrong in ("", "AAAA", str(token)[:-4], "not a token!"):
         with pytest.raises(ValueError, match="token"):
             parse_token(wrong)
+
+
+@pytest.mark.parametrize("change", ["revoke", "hold"])
+def test_who_is_revoked_has_no_tokens_left_and_nobody_else_is_touched(
+    room: CaRoom, change: str
+) -> None:
+    room.issue("partner")
+    mine, later, other = made(room), made(room), made(room, "other")
+    said = room.done("cert", change, f"{room.domain}:partner", "--yes", "--json").json
+    assert said["tokens_withdrawn"] == 2
+    for token in (mine, later):
+        with pytest.raises(TokenRefused):
+            used(room, token, make_csr())
+    assert used(room, other, make_csr())
+    (entry,) = [
+        one for one in room.done("audit", "show", "--domain", room.domain, "--json").documents
+        if one["action"] == "token.withdrawn"
+    ]  # fmt: skip
+    assert entry["subject"] == f"gatepost://{room.domain}/client/partner"
+    assert used(room, made(room), make_csr()), "made after it, one is good"
+
+
+def test_one_certificate_or_another_role_takes_no_token_along(room: CaRoom) -> None:
+    token, issued = made(room), room.issue("partner")
+    room.issue("partner", "--role", "admin", "--out", str(room.folder / "admin"))
+    room.done("cert", "revoke", "--serial", issued["serial"], "--yes")
+    room.done("cert", "revoke", f"{room.domain}:partner", "--role", "admin", "--yes")
+    assert used(room, token, make_csr())
