@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography import x509
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from gatepost.client.errors import CertificateError
 from gatepost.client.keys import make_key
+from gatepost.client.trust import read_key
 from gatepost.errors import ConfigurationError
 from gatepost.whole_file import replace_file
 
@@ -95,7 +95,7 @@ def _read(file: Path) -> list[x509.Certificate]:
 
 
 def _is_for(key: Path, leaf: x509.Certificate) -> bool:
-    return load_pem_private_key(key.read_bytes(), None).public_key() == leaf.public_key()
+    return read_key(key).public_key() == leaf.public_key()
 
 
 def _put(file: Path, data: bytes) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from gatepost.client.calls import WHOAMI, Call
 from gatepost.client.connection import FileName, settings
@@ -21,6 +21,7 @@ from gatepost.client.failures import TransportFailure, explain
 from gatepost.client.files import Files
 from gatepost.client.refusals import refusal
 from gatepost.client.replacing import replace
+from gatepost.client.trust import read_key
 from gatepost.errors import BadIdentity
 from gatepost.identity import Certificate, Role
 from gatepost.renewal import sign_renewal
@@ -96,7 +97,7 @@ def _ask(base_url: str, where: _Where, files: Files, csr: bytes, *, server: bool
 
 def sign(files: Files, csr: bytes) -> bytes:
     """What proves that a request comes from the holder of this certificate."""
-    held = load_pem_private_key(files.key.read_bytes(), None)
+    held = read_key(files.key)
     if not isinstance(held, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
         raise CertificateError("The key is neither EC nor RSA.")
     return sign_renewal(held, csr)

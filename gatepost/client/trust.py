@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from gatepost.client.errors import CertificateError
@@ -25,18 +26,21 @@ def trust(ca: Path, cert: Path, key: Path, expect: Role | None = None) -> ssl.SS
     certificate."""
     _read("CA file", ca, x509.load_pem_x509_certificates)
     chain = _read("client certificate", cert, x509.load_pem_x509_certificates)
-    try:
-        private = _read("client key", key, lambda content: load_pem_private_key(content, None))
-    except TypeError:
-        raise CertificateError(
-            f"The client key {key} is encrypted: give one without a password."
-        ) from None
+    private = read_key(key)
     if private.public_key() != chain[0].public_key():
         raise CertificateError(f"The client key {key} does not belong to the certificate {cert}.")
     try:
         return client_context(TlsFiles(cert_file=cert, key_file=key, ca_file=ca), expect)
     except ConfigurationError as error:
         raise CertificateError(str(error)) from None
+
+
+def read_key(key: Path) -> PrivateKeyTypes:
+    try:
+        return _read("client key", key, lambda content: load_pem_private_key(content, None))
+    except TypeError:
+        words = f"The client key {key} is encrypted: give one without a password."
+        raise CertificateError(words) from None
 
 
 def _read(what: str, path: Path, load: Callable[[bytes], T]) -> T:

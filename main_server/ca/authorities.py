@@ -8,6 +8,8 @@ key is there, too.
 from contextlib import suppress
 from pathlib import Path
 
+from cryptography import x509
+
 from gatepost.errors import ConfigurationError
 from main_server.ca.authority import Authority, load_authority, read_pair
 
@@ -42,6 +44,10 @@ class Authorities:
 
     def find(self, kid: str) -> Authority | None:
         return next((one for one in self.all if one.kid == kid), None)
+
+    def issuer_of(self, certificate: x509.Certificate) -> Authority | None:
+        key = certificate.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value
+        return self.find((key.key_identifier or b"").hex())
 
     def refresh(self) -> None:
         """Raises ConfigurationError if they can't be read."""

@@ -39,8 +39,8 @@ def create_router(context: Context) -> APIRouter:
     async def renew_certificate(request: Request, caller: Identity = holder) -> dict[str, Any]:
         shown: Certificate = request.scope[CERTIFICATE]
         asked = _read(await read_body(request.receive, MAX_BYTES), shown)
-        authority, now = context.ca.authorities.signing, context.ca.now()
-        made = await context.ledger.run(renew, authority, asked, caller, now)
+        authorities, now = context.ca.authorities, context.ca.now()
+        made = await context.ledger.run(renew, authorities, asked, caller, now)
         context_of(request.scope).event = "certificate.renewed"
         context_of(request.scope).fields["serial"] = made.serial
         pins = read_pins(context.ca.settings.folder)

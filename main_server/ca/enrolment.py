@@ -18,11 +18,11 @@ from gatepost.errors import Invalid, NotFound, TokenRefused
 from gatepost.identity import Identity
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
-from main_server.ca.authority import Authority
+from main_server.ca.authorities import Authorities
 from main_server.ca.csr import key_for, read_csr
 from main_server.ca.keys import PublicKey, key_digest
 from main_server.ca.profiles import make_order
-from main_server.ca.service import Certified, certify
+from main_server.ca.service import Certified, certify, given_again
 from main_server.ca.tokens import repository
 from main_server.ca.tokens.repository import Kept
 from main_server.clients.service import ensure
@@ -80,7 +80,7 @@ def withdraw(
     transact(engine, work)
 
 
-def enrol(engine: Engine, authority: Authority, asked: Enrolment, now: datetime) -> Certified:
+def enrol(engine: Engine, authorities: Authorities, asked: Enrolment, now: datetime) -> Certified:
     if not is_signed(asked.public_key, asked.signature, asked.csr):
         raise TokenRefused()
     digest = token_hash(asked.public_key)
@@ -89,20 +89,24 @@ def enrol(engine: Engine, authority: Authority, asked: Enrolment, now: datetime)
         raise TokenRefused()
     order = make_order(kept.identity)
     key = key_for(read_csr(asked.csr), order)
-    if (before := _given_before(engine, kept, key)) is not None:
-        return Certified(before, authority.chain(before))
+    if (before := _given_before(engine, authorities, kept, key)) is not None:
+        return before
     ensure(engine, kept.identity, now)
     actor = f"token:{digest.hex()[:16]}"
     claim = partial(_use, digest, now)
-    return certify(engine, authority, order, key, now, actor, "certificate.enrolled", claim)
+    return certify(
+        engine, authorities.signing, order, key, now, actor, "certificate.enrolled", claim
+    )
 
 
-def _given_before(engine: Engine, kept: Kept, key: PublicKey) -> x509.Certificate | None:
+def _given_before(
+    engine: Engine, authorities: Authorities, kept: Kept, key: PublicKey
+) -> Certified | None:
     if kept.serial is None:
         return None
     serial, wanted = kept.serial, key_digest(key)
     der = transact(engine, lambda c: repository.find_der(c, serial, wanted))
-    return x509.load_der_x509_certificate(der) if der else None
+    return given_again(authorities, der) if der else None
 
 
 def _use(digest: bytes, now: datetime, connection: Connection, serial: str) -> None:

@@ -28,7 +28,7 @@ def renew_own(config: Path, files: Files, *, only_if_due: bool) -> bool:
             leaf = files.leaf()
             asked = Renewal(leaf.fingerprint(SHA256()).hex(), csr, sign(files, csr))
             holder = Certificate(leaf.public_bytes(Encoding.DER)).identity
-            made = renew(ca.engine, ca.authorities.signing, asked, holder, datetime.now(UTC))
+            made = renew(ca.engine, ca.authorities, asked, holder, datetime.now(UTC))
             pins = read_pins(ca.settings.ca.folder)
             return {"cert": made.chain_pem.decode(), "ca": pins.decode()}
 

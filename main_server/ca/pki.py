@@ -101,7 +101,7 @@ class PkiApp:
         self._enrolling.take(scope["client"][0])
         ca = self._ca
         asked = _read_enrolment(await read_body(receive, ENROLMENT_BYTES))
-        made = await self._run(enrol, ca.authorities.signing, asked, ca.now())
+        made = await self._run(enrol, ca.authorities, asked, ca.now())
         context_of(scope).event = "certificate.issued"
         context_of(scope).fields["serial"] = made.serial
         answer = {

@@ -15,14 +15,15 @@ from sqlalchemy import Connection, Engine
 from gatepost.errors import BadSigningRequest, KeyUsedBefore, NotFound, NotYet, UnknownCertificate
 from gatepost.identity import Identity, Role
 from gatepost.renewal import is_signed_by, renewable_from
-from main_server.ca.authority import Authority, Order, Usage
+from main_server.ca.authorities import Authorities
+from main_server.ca.authority import Order, Usage
 from main_server.ca.csr import key_for, read_csr
 from main_server.ca.keys import PublicKey, check_key, key_digest
 from main_server.ca.listed.repository import Filter, Row, Status, find_by_key, list_rows
 from main_server.ca.profiles import PROFILES, make_order
 from main_server.ca.repository import count_active
 from main_server.ca.revoked.repository import Selection
-from main_server.ca.service import Certified, certify
+from main_server.ca.service import Certified, certify, given_again
 from main_server.clients.service import ensure
 from main_server.database import transact
 
@@ -38,7 +39,7 @@ class Renewal:
 
 
 def renew(
-    engine: Engine, authority: Authority, asked: Renewal, caller: Identity, now: datetime
+    engine: Engine, authorities: Authorities, asked: Renewal, caller: Identity, now: datetime
 ) -> Certified:
     held, leaf = _held(engine, asked, caller, now)
     if not is_signed_by(leaf, asked.signature, asked.csr):
@@ -46,11 +47,11 @@ def renew(
     row, old = _model(engine, held, leaf, asked.usage, now)
     order = _order(row.identity, old)
     key = key_for(read_csr(asked.csr), order)
-    if (before := _given_before(engine, held, order, key)) is not None:
-        return Certified(before, authority.chain(before))
+    if (before := _given_before(engine, authorities, held, order, key)) is not None:
+        return before
     if key_digest(key) == key_digest(check_key(leaf.public_key())):
         raise KeyUsedBefore()
-    due = renewable_from(old)
+    due, authority = renewable_from(old), authorities.signing
     if now < due and row.issuer == authority.kid:
         raise NotYet(f"It can be renewed from {due:%Y-%m-%d %H:%M} UTC on.")
     if row.identity.role is Role.CLIENT:
@@ -111,11 +112,11 @@ def _order(identity: Identity, old: x509.Certificate) -> Order:
 
 
 def _given_before(
-    engine: Engine, held: Row, order: Order, key: PublicKey
-) -> x509.Certificate | None:
+    engine: Engine, authorities: Authorities, held: Row, order: Order, key: PublicKey
+) -> Certified | None:
     """Of the answer that was lost: by what was shown then, which is still shown."""
     found = transact(engine, partial(find_by_key, public_key=key_digest(key)))
     if found is None or found.serial == held.serial or found.identity != order.identity:
         return None
-    certificate = x509.load_der_x509_certificate(found.der) if found.der else None
-    return certificate if certificate and _usage(certificate) is order.usage else None
+    again = given_again(authorities, found.der) if found.der else None
+    return again if again and _usage(again.certificate) is order.usage else None

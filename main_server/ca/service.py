@@ -21,6 +21,7 @@ from gatepost.errors import KeyUsedBefore, RevokedCertificate
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.ca import repository
+from main_server.ca.authorities import Authorities
 from main_server.ca.authority import Authority, Order, new_key, new_serial
 from main_server.ca.keys import PublicKey, key_digest
 from main_server.ca.parts import key_to_pem
@@ -84,6 +85,13 @@ def certify(
     made = Certified(certificate, authority.chain(certificate))
     transact(engine, lambda c: _activate(c, intent, made, claim))
     return made
+
+
+def given_again(authorities: Authorities, der: bytes) -> Certified | None:
+    """Below the intermediate that signed it, which may have been replaced; None if it is gone."""
+    certificate = x509.load_der_x509_certificate(der)
+    issuer = authorities.issuer_of(certificate)
+    return Certified(certificate, issuer.chain(certificate)) if issuer else None
 
 
 def _record(connection: Connection, intent: Intent, entry: Entry, claim: Claim) -> None:

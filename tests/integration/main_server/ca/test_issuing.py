@@ -38,8 +38,8 @@ def asked(room: CaRoom, name: str, usage: Usage | None = None) -> renewal.Renewa
 
 
 def renew(room: CaRoom, name: str, who: Identity, usage: Usage | None = None) -> None:
-    authority = Authorities(room.ca).signing
-    renewal.renew(room.engine, authority, asked(room, name, usage), who, utc_now() + DUE)
+    authorities = Authorities(room.ca)
+    renewal.renew(room.engine, authorities, asked(room, name, usage), who, utc_now() + DUE)
 
 
 def revoke(room: CaRoom, selection: Selection) -> None:

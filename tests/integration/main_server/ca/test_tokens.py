@@ -30,7 +30,7 @@ def made(room: CaRoom, name: str = "partner") -> Token:
 
 def used(room: CaRoom, token: Token, csr: bytes, after: timedelta = timedelta()) -> Certified:
     asked = Enrolment(token.public_key, token.sign(csr), csr)
-    return enrol(room.engine, Authorities(room.ca).signing, asked, utc_now() + after)
+    return enrol(room.engine, Authorities(room.ca), asked, utc_now() + after)
 
 
 def test_it_gives_the_name_that_it_was_made_for(room: CaRoom) -> None:
@@ -148,21 +148,39 @@ def test_withdrawn_while_it_is_used_it_gives_nothing(
 
 def test_a_client_that_is_disabled_enrols_and_renews_nothing(room: CaRoom) -> None:
     issued = room.issue("partner")
-    leaf, *_ = x509.load_pem_x509_certificates((room.out / "partner.pem").read_bytes())
-    key: Any = load_pem_private_key((room.out / "partner.key").read_bytes(), None)
-    csr, token = make_csr(), made(room)
-    asked = Renewal(leaf.fingerprint(SHA256()).hex(), csr, sign_renewal(key, csr))
+    asked, token = renewal_of(room, "partner"), made(room)
     holder = Identity(room.domain, Role.CLIENT, "partner")
-    late, authority = utc_now() + timedelta(days=70), Authorities(room.ca).signing
+    late, authorities = utc_now() + timedelta(days=70), Authorities(room.ca)
     change(room.engine, holder.client_id, Change(disabled=True), utc_now())
     with pytest.raises(NameTaken):
         used(room, token, make_csr())
     with pytest.raises(NameTaken):
-        renew(room.engine, authority, asked, holder, late)
+        renew(room.engine, authorities, asked, holder, late)
     assert active(room) == [issued["serial"]]
     change(room.engine, holder.client_id, Change(disabled=False), utc_now())
     assert used(room, token, make_csr())
-    assert renew(room.engine, authority, asked, holder, late)
+    assert renew(room.engine, authorities, asked, holder, late)
+
+
+def test_what_is_given_again_comes_with_the_intermediate_that_signed_it(room: CaRoom) -> None:
+    room.issue("holder")
+    token, csr, asked = made(room), make_csr(), renewal_of(room, "holder")
+    holder, late = Identity(room.domain, Role.CLIENT, "holder"), utc_now() + timedelta(days=70)
+    used(room, token, csr)
+    renew(room.engine, Authorities(room.ca), asked, holder, late)
+    room.done("ca", "prepare")
+    room.done("ca", "switch", "--yes")
+    again = used(room, token, csr), renew(room.engine, Authorities(room.ca), asked, holder, late)
+    for one in again:
+        leaf, issuer = x509.load_pem_x509_certificates(one.chain_pem)
+        leaf.verify_directly_issued_by(issuer)
+
+
+def renewal_of(room: CaRoom, name: str) -> Renewal:
+    leaf, *_ = x509.load_pem_x509_certificates((room.out / f"{name}.pem").read_bytes())
+    key: Any = load_pem_private_key((room.out / f"{name}.key").read_bytes(), None)
+    csr = make_csr()
+    return Renewal(leaf.fingerprint(SHA256()).hex(), csr, sign_renewal(key, csr))
 
 
 def active(room: CaRoom) -> list[str]:
@@ -181,7 +199,7 @@ def test_it_signs_the_request_and_no_other(room: CaRoom) -> None:
     )
     for asked in wrong:
         with pytest.raises(TokenRefused):
-            enrol(room.engine, Authorities(room.ca).signing, asked, utc_now())
+            enrol(room.engine, Authorities(room.ca), asked, utc_now())
     with pytest.raises(BadSigningRequest):
         used(room, token, make_csr(name="somebody-else"))
     assert used(room, token, csr), "what was refused has not used it up"
