@@ -21,11 +21,15 @@ from main_server.ca.csr import key_for, read_csr
 from main_server.ca.keys import PublicKey, check_key, key_digest
 from main_server.ca.listed.repository import Filter, Row, Status, find_by_key, list_rows
 from main_server.ca.profiles import PROFILES, make_order
-from main_server.ca.repository import count_active
+from main_server.ca.repository import count_active, count_held
 from main_server.ca.revoked.repository import Selection
 from main_server.ca.service import Certified, certify, given_again
 from main_server.clients.service import ensure
 from main_server.database import transact
+
+MOST_ACTIVE = 20
+"""Of one holder, for both usages. One is enough, and two while they overlap; several machines may
+share a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +61,19 @@ def renew(
     if row.identity.role is Role.CLIENT:
         ensure(engine, row.identity, now)
     actor = caller.uri if caller == row.identity else row.identity.uri
-    claim = partial(_require_active, {held.serial, row.serial})
+    claim = partial(_claim, {held.serial, row.serial}, row.identity, now)
     return certify(engine, authority, order, key, now, actor, "certificate.renewed", claim)
 
 
-def _require_active(serials: Collection[str], connection: Connection, _new: str) -> None:
-    """Who renews may be revoked meanwhile."""
+def _claim(
+    serials: Collection[str], holder: Identity, now: datetime, connection: Connection, _new: str
+) -> None:
+    """Who renews may be revoked meanwhile, and may not heap certificates up."""
     if count_active(connection, serials) != len(serials):
         raise UnknownCertificate()
+    if count_held(connection, holder, now) >= MOST_ACTIVE:
+        words = f"You have {MOST_ACTIVE} certificates that are good: let some expire"
+        raise NotYet(f"{words}, or ask an administrator to revoke those that are nobody's.")
 
 
 def _held(

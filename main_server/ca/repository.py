@@ -98,6 +98,19 @@ def count_active(connection: Connection, serials: Collection[str]) -> int:
     return connection.execute(query).scalar_one()
 
 
+def count_held(connection: Connection, holder: Identity, now: datetime) -> int:
+    """How many certificates somebody may use now."""
+    c = certificates.c
+    query = select(func.count()).where(
+        c.domain == holder.domain,
+        c.name == holder.name,
+        c.role == holder.role.value,
+        c.status == "active",
+        c.not_after > from_ms(to_ms(now)),
+    )
+    return connection.execute(query).scalar_one()
+
+
 def record_intent(connection: Connection, intent: Intent) -> None:
     who = intent.order.identity
     connection.execute(

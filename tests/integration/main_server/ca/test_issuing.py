@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from sqlalchemy import select
 
-from gatepost.errors import KeyUsedBefore, RevokedCertificate, UnknownCertificate
+from gatepost.errors import KeyUsedBefore, NotYet, RevokedCertificate, UnknownCertificate
 from gatepost.identity import Identity, Role
 from gatepost.renewal import sign_renewal
 from main_server.ca import renewal, revocation
@@ -70,6 +70,35 @@ def test_who_is_revoked_while_it_renews_gets_nothing(
     with pytest.raises(UnknownCertificate):
         renew(room, "a", Identity(room.domain, Role.CLIENT, "a"))
     assert statuses(room, "a") == ["revoked"]
+
+
+def test_who_renews_without_end_has_so_many_and_no_more(
+    room: CaRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(renewal, "MOST_ACTIVE", 4)
+    room.issue("a")
+    room.issue("b")
+    holder = Identity(room.domain, Role.CLIENT, "a")
+    gate, refused = threading.Barrier(5, timeout=30), []
+    monkeypatch.setattr(Authority, "sign", first(gate.wait, Authority.sign))
+
+    def ask() -> None:
+        try:
+            renew(room, "a", holder)
+        except NotYet:
+            refused.append(1)
+
+    threads = [threading.Thread(target=ask) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert (statuses(room, "a").count("active"), len(refused)) == (4, 2)
+    monkeypatch.undo()
+    monkeypatch.setattr(renewal, "MOST_ACTIVE", 4)
+    with pytest.raises(NotYet, match="4 certificates"):
+        renew(room, "a", holder)
+    renew(room, "b", Identity(room.domain, Role.CLIENT, "b"))
 
 
 def test_what_is_renewed_must_not_be_revoked_meanwhile_either(
