@@ -12,10 +12,10 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from gatepost.cli.connection import configuration_file
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
-from gatepost.client.enrolling import KEY_USED, Enrolled
+from gatepost.client.enrolling import Enrolled
 from gatepost.client.enrolling import enrol as ask
 from gatepost.client.errors import GatepostError, Refused
-from gatepost.client.keys import make_key
+from gatepost.client.keys import KEY_USED, make_key
 from gatepost.enrolment import Token, parse_token
 from gatepost.errors import ConfigurationError
 from gatepost.identity import Certificate

@@ -18,7 +18,6 @@ from gatepost.client.verifying import verify
 from gatepost.enrolment import Token
 
 PATH = "/enrol"
-KEY_USED = "urn:gatepost:problem:key-used-before"
 TIMEOUT = 15.0
 _GATEWAY = re.compile(r"\Ahttps://[A-Za-z0-9.:\[\]-]{1,260}\Z")
 

@@ -58,9 +58,9 @@ class Files:
             self._finish()
             yield
 
-    def new_key(self) -> bytes:
+    def new_key(self, *, another: bool = False) -> bytes:
         """The next key; the one of an attempt before, so that what it was granted isn't lost."""
-        if not self.next_key.exists():
+        if another or not self.next_key.exists():
             _put(self.next_key, make_key())
         return self.next_key.read_bytes()
 

@@ -12,6 +12,9 @@ from cryptography.hazmat.primitives.serialization import (
 
 from gatepost.client.errors import CertificateError
 
+KEY_USED = "urn:gatepost:problem:key-used-before"
+"""The type of the refusal of a key whose certificate isn't to be had any more."""
+
 
 def make_key() -> bytes:
     """PEM, P-256."""

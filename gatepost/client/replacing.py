@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 from cryptography import x509
 
-from gatepost.client.errors import CertificateError
+from gatepost.client.errors import CertificateError, Refused
 from gatepost.client.files import Files
-from gatepost.client.keys import make_request
+from gatepost.client.keys import KEY_USED, make_request
 from gatepost.client.verifying import verify
 from gatepost.renewal import renewable_from
 
@@ -32,14 +32,26 @@ def replace(
     with files.alone():
         if only_if_due and not is_due(files):
             return False
-        old, trusted, key = files.leaf(), files.trusted(), files.new_key()
-        document = ask(make_request(key))
+        old, trusted = files.leaf(), files.trusted()
+        key, document = _ask(files, ask)
         given = document["cert"].encode(), document["ca"].encode()
         verified = verify(*given, key, is_root=lambda one: one in trusted)
         _check(verified.leaf, old)
         settle(files.prepare(verified.chain))
         files.swap(verified.ca)
         return True
+
+
+def _ask(files: Files, ask: Ask) -> tuple[bytes, Mapping[str, str]]:
+    """With another key, if what that of an attempt before was granted is revoked by now."""
+    key = files.new_key()
+    try:
+        return key, ask(make_request(key))
+    except Refused as refused:
+        if refused.type != KEY_USED:
+            raise
+    key = files.new_key(another=True)
+    return key, ask(make_request(key))
 
 
 def _check(new: x509.Certificate, old: x509.Certificate) -> None:

@@ -9,9 +9,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from gatepost.cli import enrolling
 from gatepost.cli.failure import EXIT_OF_KIND
 from gatepost.cli.main import run
-from gatepost.client.enrolling import KEY_USED, Enrolled
+from gatepost.client.enrolling import Enrolled
 from gatepost.client.errors import GatepostError, Problem, Refused, Unavailable
-from gatepost.client.keys import make_request
+from gatepost.client.keys import KEY_USED, make_request
 from gatepost.enrolment import Token, new_token
 from tests.unit.client.issuing import Issuing
 

@@ -9,9 +9,9 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gatepost.client.enrolling import KEY_USED, enrol
+from gatepost.client.enrolling import enrol
 from gatepost.client.errors import CertificateError, Refused, UnexpectedAnswer
-from gatepost.client.keys import make_key, make_request
+from gatepost.client.keys import KEY_USED, make_key, make_request
 from gatepost.enrolment import Token, new_token
 from main_server.ca.parts import to_pem
 from tests.unit.client.issuing import Issuing, smuggled

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from gatepost.client.errors import CertificateError, Unavailable
+from gatepost.client.errors import CertificateError, Problem, Refused, Unavailable
 from gatepost.client.files import Files
+from gatepost.client.keys import KEY_USED
 from gatepost.client.replacing import replace
 from gatepost.identity import Identity, Role
 from main_server.ca.authority import Authority, Usage
@@ -141,6 +142,25 @@ def test_nothing_changes_until_the_new_one_is_known(ours: Issuing, files: Files)
     with pytest.raises(Unavailable):
         replace(files, ours.answer, settle, only_if_due=False)
     assert read(files) == before
+
+
+def test_a_key_whose_certificate_is_lost_gives_way_to_another(ours: Issuing, files: Files) -> None:
+    keys = []
+
+    def ask(csr: bytes) -> Answer:
+        keys.append(x509.load_der_x509_csr(csr).public_key())
+        if len(keys) == 1:
+            raise Unavailable("The answer is lost.")
+        if keys[-1] == keys[0]:
+            raise Refused("Make a new key.", problem=Problem(KEY_USED, "", 422, "Make a new key."))
+        return ours.answer(csr)
+
+    with pytest.raises(Unavailable):
+        renewed(files, ask)
+    assert renewed(files, ask)
+    lost, tried, new = keys
+    assert lost == tried
+    assert files.leaf().public_key() == new
 
 
 def test_a_ca_file_that_can_not_be_read_is_told_before_anything_is_asked(
