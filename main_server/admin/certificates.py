@@ -188,9 +188,9 @@ def _revoke(
             "dry_run": True,
             "revocation_number": None,
         }
-    if not rows:
-        raise NotFound("No such certificate is in the ledger.")
     done = revocation.revoke(engine, ca.authorities.all, selection, why, now, caller.uri)
+    if not rows and not done.tokens:
+        raise NotFound("No such certificate is in the ledger.")
     return _changed(done)
 
 

@@ -25,6 +25,8 @@ from main_server.ca.requests import Asked, grant, select
 from main_server.ca.revoked.repository import Selection
 from main_server.ca.target import Target
 
+_NONE = "No such certificate is there to be revoked."
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -133,17 +135,20 @@ def revoke(
             for row in _pages(ca, Filter(selection), now)
             if row.status_at(now) in (able[:2] if held else able)
         ]
-        if not rows:
-            raise NotFound("No such certificate is there to be revoked.")
+        if not rows and (dry_run or selection.client is None):
+            raise NotFound(_NONE)
         if dry_run:
             for row in rows:
                 _say(output, row, now)
             return
         verb = "Hold" if held else "Revoke for good"
-        confirm(f"{verb} {plural(len(rows), 'certificate')} ({_names(rows)})?", yes=yes)
+        which = f"{plural(len(rows), 'certificate')} ({_names(rows)})" if rows else "the tokens"
+        confirm(f"{verb} {which}?", yes=yes)
         done = revocation.revoke(
             ca.engine, ca.authorities.all, selection, Reason(reason), _now(), actor()
         )
+        if not done.serials and not done.tokens:
+            raise NotFound(_NONE)
         told = ca.publish()
     _report(output, "held" if held else "revoked", done, told=told)
 

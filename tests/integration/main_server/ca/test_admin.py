@@ -136,3 +136,11 @@ def test_who_revokes_hears_whether_redis_was_told(
     assert told("release") is False
     assert told("revoke") is False
     assert statuses(room) == {"revoked"}
+
+
+def test_who_has_tokens_alone_can_be_revoked_too(room: CaRoom, admin: httpx.Client) -> None:
+    target = {"client_id": f"{room.domain}:a"}
+    assert admin.post("/admin/tokens", json=target).status_code == 201
+    answers = [admin.post("/admin/certificates/revoke", json=target) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [200, 404]
+    assert answers[0].json()["tokens_withdrawn"] == 1

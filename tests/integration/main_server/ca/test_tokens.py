@@ -236,6 +236,17 @@ def test_who_is_revoked_has_no_tokens_left_and_nobody_else_is_touched(
     assert used(room, made(room), make_csr()), "made after it, one is good"
 
 
+def test_who_has_tokens_alone_can_be_revoked_too(room: CaRoom) -> None:
+    token, who = made(room), f"{room.domain}:partner"
+    assert room.gatepost("cert", "revoke", who, "--dry-run").code == 4, "no certificate, that is"
+    assert room.gatepost("cert", "revoke", who).code == 2, "it asks first"
+    said = room.done("cert", "revoke", who, "--yes", "--json").json
+    assert (said["revoked"], said["tokens_withdrawn"]) == ([], 1)
+    with pytest.raises(TokenRefused):
+        used(room, token, make_csr())
+    assert room.gatepost("cert", "revoke", who, "--yes").code == 4
+
+
 def test_one_certificate_or_another_role_takes_no_token_along(room: CaRoom) -> None:
     token, issued = made(room), room.issue("partner")
     room.issue("partner", "--role", "admin", "--out", str(room.folder / "admin"))
