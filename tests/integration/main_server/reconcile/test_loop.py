@@ -99,7 +99,7 @@ async def test_a_wiped_redis_is_filled_again_at_once(
         assert main.enqueued == 0
         await odds.redis.flushall()
         await known(odds, rows, 5.0)
-        assert main.enqueued == 1000
+        await until(lambda: main.enqueued >= 1000)
         await asyncio.sleep(2 * TICK_SECONDS)
         assert main.enqueued == 1000
 
