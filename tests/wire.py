@@ -3,6 +3,7 @@ test chooses: a TCP proxy with a thread of its own, so that the test may block."
 
 import asyncio
 import random
+import socket
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -52,7 +53,7 @@ class Wire:
         self._upstreams = _addresses(upstreams)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._server: asyncio.Server | None = None
+        self._listening: socket.socket | None = None
         self._links: set[asyncio.Task[None]] = set()
         self._flows = asyncio.Event()
 
@@ -118,15 +119,30 @@ class Wire:
         future.result(10)
 
     async def _listen(self) -> None:
-        if self._server is None:
-            self._server = await asyncio.start_server(self._serve, self.host, self.port)
-            self.port = self._server.sockets[0].getsockname()[1]
+        if self._listening is None:
+            self._listening = socket.create_server((self.host, self.port), backlog=100)
+            self._listening.setblocking(False)
+            self.port = self._listening.getsockname()[1]
+            self._loop.add_reader(self._listening, self._take)
 
     async def _refuse(self) -> None:
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        if self._listening is not None:
+            self._loop.remove_reader(self._listening)
+            self._listening.close()
+            self._listening = None
         await self._cut()
+
+    def _take(self) -> None:
+        """At once, and not by asyncio's server: that one leaves a connection open that it has taken
+        in the moment in which it is closed.
+        """
+        if self._listening is not None:
+            with suppress(OSError):  # who called has gone
+                caller, _ = self._listening.accept()
+                link = self._loop.create_task(self._serve(caller))
+                self._links.add(link)
+                link.add_done_callback(self._links.discard)
+                link.add_done_callback(lambda _: caller.close())
 
     async def _cut(self) -> None:
         links = list(self._links)
@@ -134,19 +150,17 @@ class Wire:
             link.cancel()
         await asyncio.gather(*links, return_exceptions=True)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        link = asyncio.current_task()
-        assert link is not None
-        self._links.add(link)
-        ends = [writer]
+    async def _serve(self, caller: socket.socket) -> None:
+        ends = []
         try:
+            reader, writer = await asyncio.open_connection(sock=caller)
+            ends.append(writer)
             from_store, to_store = await self._connect()
             ends.append(to_store)
             await self._carry((reader, writer), (from_store, to_store))
         except (OSError, asyncio.CancelledError):
             pass
         finally:
-            self._links.discard(link)
             for end in ends:
                 end.transport.abort()
 
