@@ -33,6 +33,12 @@ class PasswordChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     new: str
 
 
+class ZoneChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The time zone in which somebody wants to read times: a name of the tz database."""
+
+    time_zone: str
+
+
 class Reset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A new password, by a link that is good for one time."""
 
@@ -57,6 +63,7 @@ class Person(msgspec.Struct, frozen=True):
     signed_in_at: str
     last_login_at: str | None
     """The time before this one."""
+    time_zone: str | None = None
 
 
 class TokenKey(msgspec.Struct, frozen=True):

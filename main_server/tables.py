@@ -226,6 +226,8 @@ users = Table(
     Column("created_at", _time(), nullable=False),
     Column("disabled_at", _time()),
     Column("last_login_at", _time()),
+    Column("time_zone", _name(64)),
+    Column("break_glass_until", _time()),
     UniqueConstraint("domain", "name", name="uq_users_name"),
     **_OPTIONS,
 )
@@ -264,6 +266,7 @@ sessions = Table(
     Column("expires_at", _time(), nullable=False),
     Column("ended_at", _time()),
     Column("previous_login_at", _time()),
+    Column("second_step_at", _time()),
     Index("ix_sessions_user", "user_id"),
     **_OPTIONS,
 )
@@ -275,6 +278,28 @@ sign_in_tries = Table(
     Column("failures", Integer, nullable=False),
     Column("last_at", _time(), nullable=False),
     Index("ix_sign_in_tries_last", "last_at"),
+    **_OPTIONS,
+)
+
+totp_secrets = Table(
+    "totp_secrets",
+    metadata,
+    Column("user_id", BINARY(16), primary_key=True),
+    Column("kid", BINARY(8), nullable=False),
+    Column("sealed", VARBINARY(128), nullable=False),
+    Column("last_step", BigInteger, nullable=False),
+    Column("created_at", _time(), nullable=False),
+    Column("confirmed_at", _time()),
+    **_OPTIONS,
+)
+
+recovery_codes = Table(
+    "recovery_codes",
+    metadata,
+    Column("user_id", BINARY(16), nullable=False),
+    Column("code_hash", BINARY(32), nullable=False),
+    Column("used_at", _time()),
+    PrimaryKeyConstraint("user_id", "code_hash"),
     **_OPTIONS,
 )
 
@@ -344,7 +369,11 @@ service_keys = Table(
     "service_keys",
     metadata,
     Column("kid", BINARY(8), primary_key=True),
-    Column("purpose", Enum("sealing", "number_mac", "edge_mac", "access_token"), nullable=False),
+    Column(
+        "purpose",
+        Enum("sealing", "number_mac", "edge_mac", "access_token", "totp"),
+        nullable=False,
+    ),
     Column("master_kid", BINARY(8), nullable=False),
     Column("wrapped", VARBINARY(128), nullable=False),
     Column("public", VARBINARY(64)),

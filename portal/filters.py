@@ -8,13 +8,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import date, timedelta
 from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
 
+from gatepost.clock import iso, to_ms
 from gatepost.errors import Invalid
+from gatepost.zones import begin_of
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """As typed; dates are days in UTC, the last one included. Empty is no filter."""
+    """As typed; dates are days where the reader is, the last one included. Empty is no filter."""
 
     first: str = ""
     last: str = ""
@@ -28,11 +31,11 @@ class Filters:
     def any(self) -> bool:
         return self != Filters()
 
-    def asked(self) -> dict[str, str]:
-        """Raises Invalid for a date that is none."""
+    def asked(self, zone: ZoneInfo) -> dict[str, str]:
+        """In UTC, as the main server wants it. Raises Invalid for a date that is none."""
         whole = {
-            "from": _day(self.first),
-            "to": _day(self.last, following=True),
+            "from": _day(self.first, zone),
+            "to": _day(self.last, zone, following=True),
             "status": self.status,
             "reason": self.reason,
             "client": self.client.strip(),
@@ -57,11 +60,11 @@ def filters_in(given: Mapping[str, str]) -> Filters:
     return Filters(**{name: value for name, value in given.items() if name in _NAMES})
 
 
-def _day(text: str, *, following: bool = False) -> str:
+def _day(text: str, zone: ZoneInfo, *, following: bool = False) -> str:
     if not text:
         return ""
     try:
         day = date.fromisoformat(text) + timedelta(days=following)
+        return iso(to_ms(begin_of(day, zone)))
     except (ValueError, OverflowError):
         raise Invalid("A day is written as 2026-11-18.") from None
-    return f"{day.isoformat()}T00:00:00Z"

@@ -6,7 +6,8 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from portal import forms
+from gatepost.zones import zone_of
+from portal import forms, times
 from portal.assets import Assets
 from portal.visits import Visit
 
@@ -22,18 +23,22 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        self.environment.filters["in_zone"] = times.in_zone
         self._assets = assets
 
     def make(
         self, request: Request, template: str, visit: Visit | None, status: int = 200, **shown: Any
     ) -> HTMLResponse:
         """`visit` is that of the person whose page it is; None where nobody has signed in."""
-        text = self.environment.get_template(template).render(
-            style=self._assets.style.path,
-            icon=self._assets.icon.path,
-            form_token=forms.token_of(request),
-            path=request.url.path,
-            visit=visit,
-            **shown,
-        )
+        zone = zone_of(visit.claims.time_zone if visit else None)
+        with times.seen_from(zone):
+            text = self.environment.get_template(template).render(
+                style=self._assets.style.path,
+                icon=self._assets.icon.path,
+                form_token=forms.token_of(request),
+                path=request.url.path,
+                visit=visit,
+                zone=str(zone),
+                **shown,
+            )
         return HTMLResponse(text, status, headers=_HEADERS)

@@ -7,6 +7,7 @@ request brings both to the browser.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from fastapi import Depends, Request
@@ -14,6 +15,7 @@ from fastapi import Depends, Request
 from gatepost.errors import NotSignedIn
 from gatepost.people import Refresh, Tokens
 from gatepost.service.access_tokens import Claims, key_of, verify
+from gatepost.zones import zone_of
 from portal import cookies
 
 if TYPE_CHECKING:
@@ -26,6 +28,11 @@ class Visit:
 
     token: str
     claims: Claims
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """Where the days that they type are meant."""
+        return zone_of(self.claims.time_zone)
 
 
 def visitor(context: "Context") -> Any:

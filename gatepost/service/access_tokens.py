@@ -32,6 +32,7 @@ class Claims:
     name: str
     domain: str
     role: UserRole
+    time_zone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ def mint(signer: Signer, claims: Claims, client_ids: list[str], now: datetime) -
         "role": claims.role,
         "domain": claims.domain,
         "client_ids": client_ids,
+        "zoneinfo": claims.time_zone,
         "iss": _ISSUER,
         "aud": _AUDIENCE,
         "iat": now,
@@ -82,8 +84,9 @@ def verify(token: str, keys: Mapping[str, Ed25519PublicKey]) -> Claims:
             leeway=_CLOCKS_DIFFER,
         )
         user_id, session_id = UUID(str(said["sub"])), UUID(str(said["sid"]))
-        role = UserRole(str(said["role"]))
-        return Claims(user_id, session_id, str(said["name"]), str(said["domain"]), role)
+        role, zone = UserRole(str(said["role"])), said.get("zoneinfo")
+        name, domain = str(said["name"]), str(said["domain"])
+        return Claims(user_id, session_id, name, domain, role, str(zone) if zone else None)
     except (jwt.InvalidTokenError, ValueError):
         raise NotSignedIn() from None
 

@@ -211,7 +211,8 @@ def _next(row: Row, where: Whereabouts, now: datetime) -> Step:
         return Step(Kind.NEXT, row.expires_at, "Fails as expired")
     if where.peeked is not None and where.peeked.place is Place.LEASED:
         return Step(Kind.NEXT, None, f"Attempt {where.peeked.attempts}", "a worker has it now")
-    expires = f"it may be tried until {row.expires_at:%Y-%m-%d %H:%M} UTC"
+    left = duration((row.expires_at - now).total_seconds())
+    expires = f"it may be tried for {left} more"
     return Step(Kind.NEXT, _due_at(row, where), "Next attempt", expires)
 
 

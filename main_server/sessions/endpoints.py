@@ -16,15 +16,14 @@ from gatepost.people import (
     SignIn,
     TokenKey,
     TokenKeys,
-    Tokens,
 )
-from gatepost.service.access_tokens import Claims, mint
 from gatepost.service.api import allow
 from gatepost.service.requests import context_of
 from main_server.admin.bodies import read
 from main_server.context import Context, identify
 from main_server.sessions import service
 from main_server.sessions.service import Opened
+from main_server.sessions.tokens import tokens_of
 from main_server.sessions.viewing import Seen, seen_by
 from main_server.users import service as people
 
@@ -86,12 +85,7 @@ async def _sign_in(context: Context, wanted: SignIn) -> Opened:
 
 
 def _tokens(context: Context, opened: Opened) -> Response:
-    user = opened.user
-    user_id = UUID(bytes=user.user_id)
-    claims = Claims(user_id, opened.session_id, user.name, user.domain, user.role)
-    signer, client_ids = context.keyring.token_signer(), sorted(opened.client_ids)
-    token = mint(signer, claims, client_ids, _now(context))
-    return _answer(Tokens(token, opened.refresh_token))
+    return _answer(tokens_of(context.keyring.token_signer(), opened, _now(context)))
 
 
 def _person(asker: Seen) -> Person:
@@ -104,6 +98,7 @@ def _person(asker: Seen) -> Person:
         sorted(viewer.client_ids),
         iso(to_ms(session.created_at)),
         iso(to_ms(last)) if last else None,
+        asker.user.time_zone,
     )
 
 

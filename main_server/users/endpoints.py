@@ -1,17 +1,21 @@
 """What the portal asks about passwords: to change one's own, to set one by a link."""
 
 from datetime import UTC, datetime
+from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
 
 from gatepost.clock import from_ms
 from gatepost.errors import Invalid
 from gatepost.identity import Role
-from gatepost.people import PasswordChange, Reset
+from gatepost.people import PasswordChange, Reset, ZoneChange
 from gatepost.service.api import allow
 from main_server.admin.bodies import read
 from main_server.context import Context, identify
+from main_server.reading.endpoints import answer
 from main_server.sessions import service as sessions
+from main_server.sessions.service import Opened
+from main_server.sessions.tokens import tokens_of
 from main_server.sessions.viewing import Seen, seen_by
 from main_server.users import links
 from main_server.users import service as people
@@ -27,6 +31,16 @@ def create_router(context: Context) -> APIRouter:
     async def change_password(request: Request, asker: Seen = seen) -> Response:
         await _change(context, asker, await read(request, PasswordChange))
         return Response(status_code=204)
+
+    @router.post("/time-zone")
+    async def change_zone(request: Request, asker: Seen = seen) -> Response:
+        """The answer is a token that says the new zone: the pages of this browser know it at once,
+        those of others when their token is replaced."""
+        wanted = await read(request, ZoneChange)
+        user = await context.ledger.run(people.set_time_zone, asker.user, wanted.time_zone)
+        session_id = UUID(bytes=asker.session.session_id)
+        still = Opened(session_id, user, asker.viewer.client_ids, None)
+        return answer(tokens_of(context.keyring.token_signer(), still, _now(context)))
 
     @router.post("/password/reset", dependencies=[portal], status_code=204)
     async def reset_password(request: Request) -> Response:

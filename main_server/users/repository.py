@@ -13,7 +13,8 @@ from main_server.tables import password_links, user_clients, users
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """`generation` counts how often all sessions were ended."""
+    """`generation` counts how often all sessions were ended. Until `break_glass_until` nobody asks
+    for a second step."""
 
     user_id: bytes
     domain: str
@@ -24,6 +25,8 @@ class User:
     created_at: datetime
     disabled_at: datetime | None
     last_login_at: datetime | None
+    time_zone: str | None = None
+    break_glass_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ Who is disabled, and whose password or role changes, is signed out everywhere at
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from sqlalchemy import Connection, Engine
@@ -14,6 +14,7 @@ from gatepost.errors import Invalid, NameTaken, NotFound
 from gatepost.identity import INFRASTRUCTURE_DOMAIN
 from gatepost.ids import MessageIds
 from gatepost.people import UserRole
+from gatepost.zones import zone_names
 from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
 from main_server.ca import repository as domains
@@ -86,6 +87,14 @@ def set_password(engine: Engine, user: User, password_hash: str, now: datetime, 
         repository.end_sessions(connection, user.user_id)
 
     _change(engine, user, "user.password_set", work, now, actor)
+
+
+def set_time_zone(engine: Engine, user: User, time_zone: str) -> User:
+    """In which they read times; of no concern to anybody else, so the audit log hasn't it."""
+    if time_zone not in zone_names():
+        raise Invalid("There is no such time zone. Choose one of the list, as Europe/Berlin.")
+    transact(engine, lambda c: repository.change(c, user.user_id, time_zone=time_zone))
+    return replace(user, time_zone=time_zone)
 
 
 def sign_out(engine: Engine, user: User, now: datetime, actor: str) -> None:

@@ -1,15 +1,19 @@
-"""The person's own page: who they are here, their password, their sessions."""
+"""The person's own page: who they are here, their password, their time zone, their sessions."""
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from gatepost.errors import Invalid, TooManyTries
-from gatepost.people import PasswordChange, Person
+from gatepost.errors import GatepostError, Invalid, TooManyTries
+from gatepost.people import PasswordChange, Person, Tokens, ZoneChange
 from gatepost.problem import describe
+from gatepost.zones import zone_names
 from portal import cookies, forms
 from portal.context import Context
 from portal.pages.signing_in import login_path
 from portal.visits import Visit, visitor
+
+DONE = {"time-zone": "Times are shown in your time zone from now on."}
+"""What is said when something is done."""
 
 
 def create_router(context: Context) -> APIRouter:
@@ -21,32 +25,54 @@ def create_router(context: Context) -> APIRouter:
         return RedirectResponse("/messages", 303)
 
     @router.get("/account")
-    async def account(request: Request, visit: Visit = signed_in) -> Response:
-        person = await context.main_server.get("/session", visit.token, Person)
-        return context.pages.make(request, "account.html", visit, person=person, problem=None)
+    async def account(request: Request, done: str = "", visit: Visit = signed_in) -> Response:
+        return await _page(context, request, visit, done=DONE.get(done))
+
+    @router.post("/account/time-zone")
+    async def change_zone(request: Request, visit: Visit = signed_in) -> Response:
+        wanted = ZoneChange((await forms.read(request)).get("time_zone", ""))
+        try:
+            tokens = await context.main_server.post("/time-zone", visit.token, wanted, Tokens)
+        except Invalid as error:
+            return await _page(context, request, visit, error=error)
+        cookies.put_tokens(request, tokens)
+        return RedirectResponse("/account?done=time-zone", 303)
 
     @router.post("/account/password")
     async def change_password(request: Request, visit: Visit = signed_in) -> Response:
         fields = await forms.read(request)
-        person = await context.main_server.get("/session", visit.token, Person)
         try:
             await _change(context, visit, fields)
         except (Invalid, TooManyTries) as error:
-            problem = describe(error)
-            return context.pages.make(
-                request,
-                "account.html",
-                visit,
-                problem.status,
-                person=person,
-                problem=problem.document,
-            )
+            return await _page(context, request, visit, error=error)
         cookies.forget_tokens(request)
         return RedirectResponse(
             f"{login_path(context, visit.claims.domain)}?done=password-set", 303
         )
 
     return router
+
+
+async def _page(
+    context: Context,
+    request: Request,
+    visit: Visit,
+    *,
+    done: str | None = None,
+    error: GatepostError | None = None,
+) -> Response:
+    person = await context.main_server.get("/session", visit.token, Person)
+    problem = describe(error) if error else None
+    return context.pages.make(
+        request,
+        "account.html",
+        visit,
+        problem.status if problem else 200,
+        person=person,
+        zones=zone_names(),
+        done=done,
+        problem=problem.document if problem else None,
+    )
 
 
 async def _change(context: Context, visit: Visit, fields: dict[str, str]) -> None:

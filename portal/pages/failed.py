@@ -54,7 +54,7 @@ def create_router(context: Context) -> APIRouter:
         fields = await forms.read(request)
         filters, rate = filters_in(fields), fields.get("rate")
         try:
-            order = _order(filters, rate)
+            order = _order(filters, visit, rate)
             found = await context.main_server.post("/failed/redrives", visit.token, order, Redrive)
         except (Invalid, NotFound) as error:
             return await _page(context, request, visit, filters, error=error)
@@ -86,10 +86,10 @@ async def _change(context: Context, visit: Visit, fields: dict[str, str]) -> int
     return len(done.message_ids)
 
 
-def _order(filters: Filters, rate: str | None) -> RedriveOrder:
+def _order(filters: Filters, visit: Visit, rate: str | None) -> RedriveOrder:
     if rate is not None and not (rate.isascii() and rate.isdigit() and len(rate) < 5):
         raise Invalid("The rate is a number of messages a second.")
-    asked = filters.asked()
+    asked = filters.asked(visit.zone)
     return RedriveOrder(
         reason=asked.get("reason"),
         client=asked.get("client"),
@@ -112,7 +112,7 @@ async def _page(
     error: GatepostError | None = None,
 ) -> Response:
     main_server, token = context.main_server, visit.token
-    asked = {} if error else filters.asked()
+    asked = {} if error else filters.asked(visit.zone)
     within = {name: asked[name] for name in ("from", "to", "client", "domain") if name in asked}
     listed = within | {name: asked[name] for name in ("reason",) if name in asked}
     if before:

@@ -82,14 +82,14 @@ async def _find(
 
 
 async def _list(context: Context, visit: Visit, filters: Filters, before: str) -> MessagePage:
-    asked = filters.without("reason").asked()
+    asked = filters.without("reason").asked(visit.zone)
     if before:
         asked["before"] = before
     return await context.main_server.get("/messages", visit.token, MessagePage, **asked)
 
 
 async def _with_number(context: Context, visit: Visit, filters: Filters, number: str) -> Filters:
-    filters.asked()
+    filters.asked(visit.zone)
     if not number.strip():
         return filters
     wanted = SenderSearch(number, filters.domain.strip() or None)

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 import httpx
+import jwt
 import pytest
 
 from gatepost.identity import Identity, Role
@@ -180,3 +181,24 @@ def test_no_password_and_no_token_is_in_the_log(
     log = site.stack.place.log("main_server").read_text()
     secrets = [PASSWORD, "canary-4711", said["access_token"], said["refresh_token"]]
     assert [one for one in secrets if one in log] == []
+
+
+def test_a_time_zone_is_kept_and_told_by_the_next_token(
+    portal: httpx.Client, people: People
+) -> None:
+    people.with_password()
+    mine = bearer(sign_in(portal, people))
+    assert portal.get("/api/portal/session", headers=mine).json()["time_zone"] is None
+
+    def choose(zone: str) -> httpx.Response:
+        return portal.post("/api/portal/time-zone", json={"time_zone": zone}, headers=mine)
+
+    said = choose("Europe/Berlin")
+    fresh = bearer(said)
+    assert said.json()["refresh_token"] is None
+    for token in (fresh, mine, bearer(sign_in(portal, people))):
+        answer = portal.get("/api/portal/session", headers=token)
+        assert answer.json()["time_zone"] == "Europe/Berlin"
+    claims = jwt.decode(said.json()["access_token"], options={"verify_signature": False})
+    assert claims["zoneinfo"] == "Europe/Berlin"
+    assert [problem(choose(zone)) for zone in ("Mars/Phobos", "", "../x")] == ["422 invalid"] * 3

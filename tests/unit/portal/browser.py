@@ -45,9 +45,11 @@ class FakeMainServer:
         self.heard: list[httpx.Request] = []
         self.answers: dict[str, tuple[int, Any]] = {}
         self.away = False
+        self.time_zone: str | None = None
 
     def token(self, age: timedelta = timedelta(0)) -> str:
-        claims = Claims(uuid4(), uuid4(), "alice", "example.com", UserRole.USER)
+        who = ("alice", "example.com", UserRole.USER, self.time_zone)
+        claims = Claims(uuid4(), uuid4(), *who)
         return mint(self.signer, claims, [], datetime.now(UTC) - age)
 
     def refuse(self, call: str, status: int, slug: str, detail: str = "No.", **more: Any) -> None:

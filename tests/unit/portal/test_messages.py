@@ -99,8 +99,8 @@ async def test_what_is_typed_becomes_an_address_without_the_number(signed_in: Br
     assert all("1234567" not in str(one.url) for one in signed_in.main.heard)
     await signed_in.get(answer.headers["location"])
     assert asked(signed_in) == {
-        "from": "2026-11-01T00:00:00Z",
-        "to": "2026-11-19T00:00:00Z",
+        "from": "2026-11-01T00:00:00.000Z",
+        "to": "2026-11-19T00:00:00.000Z",
         "status": "failed",
         "sender": "ab" * 32,
     }
@@ -162,7 +162,7 @@ async def test_all_that_match_are_counted_before_any_is_redriven(signed_in: Brow
     assert begun.headers["location"] == "/failed?done=started#redrives"
     said = signed_in.main.said()
     assert (said["dry_run"], said["rate_per_second"]) == (False, 25)
-    assert said["end"] == "2026-11-19T00:00:00Z"
+    assert said["end"] == "2026-11-19T00:00:00.000Z"
     for rate in ("", "x", "-1", "٣", "99999"):
         wrong = await signed_in.send("/failed/redrives", "/failed", rate=rate)
         assert wrong.status_code == 422, rate

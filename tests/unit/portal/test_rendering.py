@@ -34,6 +34,7 @@ def person(role: UserRole, clients: list[str], last: str | None) -> Person:
     return Person(HOSTILE, HOSTILE, role, clients, now, last)
 
 
+ACCOUNT: dict[str, Any] = {"zones": ("UTC", HOSTILE), "done": HOSTILE}
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("login.html", {"domain": domain, "done": done, "problem": problem, "typed": HOSTILE})
     for domain in (None, HOSTILE)
@@ -45,7 +46,7 @@ CASES += [
     ("problem.html", {"problem": problem}) for problem in (PROBLEM, {"title": "t", "detail": "d"})
 ]
 CASES += [
-    ("account.html", {"person": person(role, clients, last), "problem": problem})
+    ("account.html", {"person": person(role, clients, last), "problem": problem} | ACCOUNT)
     for role in UserRole
     for clients in ([], [HOSTILE, "b"])
     for last in (None, "2026-11-17T10:00:00.000Z")
@@ -171,7 +172,14 @@ ENVIRONMENT = Pages(ASSETS).environment
 
 def render(template: str, visit: Visit | None, shown: dict[str, Any]) -> str:
     assert ENVIRONMENT.undefined is StrictUndefined
-    whole = {"style": "/s", "icon": "/i", "form_token": "t", "path": "/", "visit": visit}
+    whole = {
+        "style": "/s",
+        "icon": "/i",
+        "form_token": "t",
+        "path": "/",
+        "visit": visit,
+        "zone": "UTC",
+    }
     return ENVIRONMENT.get_template(template).render(**(whole | shown))
 
 

@@ -11,7 +11,8 @@ from portal.forms import MAX_BYTES
 from tests.unit.portal.browser import ORIGIN, Browser
 
 SAME = {"origin": ORIGIN, "sec-fetch-site": "same-origin"}
-POSTS = ["/login", "/d/example.com/login", "/logout", "/logout-everywhere", "/account/password"]
+POSTS = ["/login", "/d/example.com/login", "/logout", "/logout-everywhere"]
+POSTS += ["/account/password", "/account/time-zone"]
 POSTS += ["/password/x", "/messages", f"/messages/{UUID(int=1)}/open"]
 POSTS += ["/failed", "/failed/redrives", f"/failed/redrives/{UUID(int=1)}/stop"]
 

@@ -21,7 +21,7 @@ from gatepost.service.access_tokens import LIFETIME, Claims, Signer, key_of, min
 KEY = Ed25519PrivateKey.generate()
 SIGNER = Signer("k1", KEY)
 KEYS = {"k1": KEY.public_key()}
-CLAIMS = Claims(uuid4(), uuid4(), "alice", "example.com", UserRole.USER)
+CLAIMS = Claims(uuid4(), uuid4(), "alice", "example.com", UserRole.USER, "Europe/Berlin")
 
 
 def now() -> datetime:
@@ -71,7 +71,8 @@ def test_what_we_mint_is_believed_for_half_an_hour() -> None:
 def test_it_says_who_and_what() -> None:
     said = payload()
     assert said.keys() == {
-        "sub", "sid", "name", "role", "domain", "client_ids", "iss", "aud", "iat", "exp", "jti",
+        "sub", "sid", "name", "role", "domain", "client_ids", "zoneinfo",
+        "iss", "aud", "iat", "exp", "jti",
     }  # fmt: skip
     assert said["role"] == "user"
     assert payload()["jti"] != said["jti"]
