@@ -67,6 +67,8 @@ class Registered(StrEnum):
 
 class RegisterRequest(msgspec.Struct, frozen=True):
     envelopes: list[msgspec.Raw]
+    queue_skipped: bool = False
+    """The queue does not answer, so only the ledger is being asked to keep these."""
 
 
 class RegisterResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

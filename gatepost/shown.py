@@ -36,6 +36,8 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     """Whether anything is kept that could be opened."""
     why: str
     timeline: list[Step]
+    registered: bool = True
+    """Whether the ledger has it; if not, all of this is what the queue knows."""
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):

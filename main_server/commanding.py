@@ -6,7 +6,13 @@ from contextlib import contextmanager
 from sqlalchemy.exc import OperationalError, ProgrammingError, SQLAlchemyError
 
 from gatepost.cli.failure import Failure
-from gatepost.errors import ConfigurationError, GatepostError, KeysUnavailable, NotFound
+from gatepost.errors import (
+    ConfigurationError,
+    GatepostError,
+    KeysUnavailable,
+    NotFound,
+    Unavailable,
+)
 
 _UNKNOWN_COLUMN = 1054
 
@@ -20,7 +26,7 @@ def in_words(where_to_look: str) -> Iterator[None]:
         raise Failure("usage", error.detail, _hint(error)) from None
     except NotFound as error:
         raise Failure("not-found", error.detail, where_to_look) from None
-    except KeysUnavailable as error:
+    except (KeysUnavailable, Unavailable) as error:
         raise Failure("unavailable", error.detail) from None
     except GatepostError as error:
         raise Failure("refused", error.detail) from None

@@ -29,6 +29,8 @@ KEYS = "keys"
 """A placeholder: the engine translates it to the configured schema."""
 
 STATUSES = ("queued", "delivered", "failed", "erased", "duplicate")
+ACCEPTED_BY = ("both", "queue", "ledger")
+"""Which stores were asked to keep a message; main_server.messages.repository.AcceptedBy."""
 
 metadata = MetaData()
 _OPTIONS: dict[str, Any] = {
@@ -71,6 +73,7 @@ messages = Table(
     Column("ordering_key", BINARY(32)),
     Column("generation", Integer, nullable=False),
     Column("duplicate_of", BINARY(16)),
+    Column("accepted_by", Enum(*ACCEPTED_BY)),
     PrimaryKeyConstraint("message_id"),
     Index("ix_messages_client", "client_id", "message_id"),
     Index("ix_messages_status", "status", "message_id"),

@@ -2,9 +2,11 @@
 
 from contextlib import AsyncExitStack
 
+import httpx
 from redis.asyncio import Redis
 
 from gatepost.clock import Clock
+from gatepost.logs import Log
 from gatepost.loops import Loops
 from gatepost.queue import Queues, connect
 from gatepost.service.calls import enter_clients
@@ -44,10 +46,7 @@ async def main(settings: ProxySettings, child: Child) -> None:
         heard: Redis = await stack.enter_async_context(connect(settings.redis.address(), 2))
         senders, depths, live = Senders(), Depths(settings.server.workers), Live(child.log)
         revoked.when_revoked(live.cut)
-        commit = Commit(
-            QueueStore(queues, child.log),
-            LedgerStore(main_server, settings.main_server.timeout, child.log),
-        )
+        commit = _make_commit(settings, child.log, queues, main_server)
         watch = RedisWatch(answers=commit.queue_answers)
         keyed = KeyedCommit(Claims(redis), commit)
         edge = Edge(
@@ -106,3 +105,11 @@ async def main(settings: ProxySettings, child: Child) -> None:
                     }
                 )
             )
+
+
+def _make_commit(
+    settings: ProxySettings, log: Log, queues: Queues, main_server: httpx.AsyncClient
+) -> Commit:
+    queue, timeout = QueueStore(queues, log), settings.main_server.timeout
+    ledger = LedgerStore(main_server, timeout, log, queue_skipped=lambda: queue.breaker.open)
+    return Commit(queue, ledger)

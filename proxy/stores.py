@@ -5,7 +5,7 @@ the same message twice is committing it once, in both.
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -123,9 +123,16 @@ class _Lane:
 
 
 class LedgerStore:
-    def __init__(self, main_server: httpx.AsyncClient, timeout_seconds: float, log: Log) -> None:
+    def __init__(
+        self,
+        main_server: httpx.AsyncClient,
+        timeout_seconds: float,
+        log: Log,
+        queue_skipped: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._main_server = main_server
         self._timeout = timeout_seconds
+        self._queue_skipped = queue_skipped
         self.breaker = Breaker("ledger", log)
         self._registering: Group[Envelope, RegisterResult] = Group(
             self._register, pace_seconds=PACE_SECONDS
@@ -138,7 +145,8 @@ class LedgerStore:
         self.breaker.late(self._registering.longest_flight())
 
     async def _register(self, group: list[Envelope]) -> list[RegisterResult]:
-        body = encode_json(RegisterRequest([msgspec.Raw(encode(one)) for one in group]))
+        envelopes = [msgspec.Raw(encode(one)) for one in group]
+        body = encode_json(RegisterRequest(envelopes, queue_skipped=self._queue_skipped()))
         try:
             results = await self._post(body)
         except (StoreRefused, StoreUnknown) as error:

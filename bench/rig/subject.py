@@ -30,7 +30,7 @@ from gatepost.queue import Entry, Queues, connect
 from infra.dev.ports import free_port
 from infra.dev.services import not_ready
 from infra.dev.stack import Stack
-from main_server.messages.repository import insert_queued
+from main_server.messages.repository import AcceptedBy, insert_queued
 
 REFRESH_SECONDS = 2.5
 QUEUE = "example.com:messages"
@@ -113,7 +113,7 @@ class Subject:
         with self.engine.begin() as connection:
             for first in range(0, messages, 1000):
                 rows = [_parked_row(id_, due) for id_ in ids[first : first + 1000]]
-                insert_queued(connection, rows)
+                insert_queued(connection, rows, AcceptedBy.QUEUE)
         self.parked = messages
         asyncio.run(_park(self.stack.status()["redis"], ids, due))
 

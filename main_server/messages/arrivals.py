@@ -20,6 +20,7 @@ from gatepost.ids import id_ms
 from main_server.keys.data_keys import HeldKeys
 from main_server.keys.lifetimes import MAX_LIFETIME
 from main_server.keys.service import Keyring
+from main_server.messages.repository import AcceptedBy
 
 DEFAULT_PRIORITY = 5
 KEY_UNAVAILABLE = "key_unavailable"
@@ -153,4 +154,5 @@ def _row(envelope: Envelope) -> dict[str, Any]:
         "encrypted_body": None,
         "key_id": None,
         "duplicate_of": None,
+        "accepted_by": AcceptedBy.QUEUE,  # otherwise than as queued, rows come from there alone
     }

@@ -31,7 +31,7 @@ from main_server.messages.arrivals import (
     storable,
 )
 from main_server.messages.bisect import bisect
-from main_server.messages.repository import DELIVERABLE, Claim, Standing
+from main_server.messages.repository import DELIVERABLE, AcceptedBy, Claim, Standing
 
 _ENDED = {"delivered": Result.ALREADY, "erased": Result.ERASED, "duplicate": Result.DUPLICATE}
 
@@ -138,7 +138,7 @@ def _deliver(
     if fresh:
         # Of several who bring the same message, its row says to whom alone it was delivered now.
         queued = [queued_row(keyring, held, one, now) for one in fresh]
-        repository.insert_queued(connection, queued)
+        repository.insert_queued(connection, queued, AcceptedBy.QUEUE)
         fresh_ids = [one.envelope.message_id.bytes for one in fresh]
         standings |= repository.lock_standings(connection, fresh_ids)
     results = [

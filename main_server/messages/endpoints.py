@@ -38,9 +38,15 @@ MAX_BYTES = 32 * 1024 * 1024
 
 def create_posts(context: Context) -> list[HotPost]:
     async def register_messages(scope: Scope, receive: Receive) -> bytes:
-        envelopes = (await _read(receive, decode_register_request)).envelopes
-        _bound(envelopes)
-        results = await context.ledger.run(register, context.keyring, context.clock, envelopes)
+        wanted = await _read(receive, decode_register_request)
+        _bound(wanted.envelopes)
+        results = await context.ledger.run(
+            register,
+            context.keyring,
+            context.clock,
+            wanted.envelopes,
+            queue_skipped=wanted.queue_skipped,
+        )
         context_of(scope).fields["messages"] = len(results)
         return encode_json(RegisterAnswer(results))
 

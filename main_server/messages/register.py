@@ -29,7 +29,7 @@ from main_server.messages.arrivals import (
     storable,
 )
 from main_server.messages.bisect import bisect
-from main_server.messages.repository import Claim
+from main_server.messages.repository import AcceptedBy, Claim
 
 Claims = dict[tuple[str, bytes], Claim]
 
@@ -45,12 +45,14 @@ def register(
     envelopes: Sequence[msgspec.Raw],
     *,
     accepted: bool = False,
+    queue_skipped: bool = False,
 ) -> list[RegisterResult]:
     """One result for each, in order; committed when this returns.
 
-    `accepted` says that the senders have been told so already: then what can't be queued any more
-    leaves a row that says why.
+    `accepted` says that the senders have been told so already, as only the queue had these: then
+    what can't be queued any more leaves a row that says why.
     """
+    accepted_by = _accepted_by(accepted=accepted, queue_skipped=queue_skipped)
     arrived = [arrive(keyring, data) for data in envelopes]
     arrivals = {a.envelope.message_id: a for a in arrived if a is not None}
     data_keys = keyring.data_keys(engine, readable(arrivals.values()))
@@ -59,7 +61,7 @@ def register(
         return transact(
             engine,
             lambda connection: _register(
-                connection, keyring, data_keys, part, clock.now_ms(), accepted=accepted
+                connection, keyring, data_keys, part, clock.now_ms(), accepted_by
             ),
         )
 
@@ -78,15 +80,14 @@ def _register(
     data_keys: DataKeys,
     arrivals: Sequence[Arrival],
     now: int,
-    *,
-    accepted: bool,
+    accepted_by: AcceptedBy,
 ) -> list[tuple[UUID, RegisterResult]]:
     held = data_keys.hold(connection)  # before any row, as everybody does
     arrivals = [storable(arrival, held) for arrival in arrivals]
     keys = key_rows(a.envelope for a in arrivals if a.content and not a.expired(now))
     claims = repository.claim_keys(connection, keys) if keys else {}
     results = [(a.envelope.message_id, decide(a, claims, now)) for a in arrivals]
-    queued, ended = [], []
+    queued, ended, accepted = [], [], accepted_by is AcceptedBy.QUEUE
     for arrival, (_, result) in zip(arrivals, results, strict=True):
         envelope = arrival.envelope
         match result.result:
@@ -100,10 +101,16 @@ def _register(
                 reason = result.reason or "expired"
                 ended.append(failed_row(keyring, held, arrival, reason, 0))
     if queued:
-        repository.insert_queued(connection, queued)
+        repository.insert_queued(connection, queued, accepted_by)
     if ended:
         repository.insert_ended(connection, ended)
     return results
+
+
+def _accepted_by(*, accepted: bool, queue_skipped: bool) -> AcceptedBy:
+    if accepted:
+        return AcceptedBy.QUEUE
+    return AcceptedBy.LEDGER if queue_skipped else AcceptedBy.BOTH
 
 
 def decide(arrival: Arrival, claims: Claims, now: int) -> RegisterResult:

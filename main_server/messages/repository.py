@@ -8,6 +8,7 @@ Ids are handled in their order, so that two callers can't wait for each other.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import (
@@ -54,13 +55,25 @@ _QUEUED_COLUMNS = (
     "priority",
 )
 _INSERT_QUEUED = (
-    f"INSERT INTO messages ({', '.join(_QUEUED_COLUMNS)}, status, attempt_count, generation)"
-    " VALUES "
+    f"INSERT INTO messages ({', '.join(_QUEUED_COLUMNS)},"
+    " status, attempt_count, generation, accepted_by) VALUES "
 )
-_QUEUED_ROW = f"({', '.join(['%s'] * len(_QUEUED_COLUMNS))}, 'queued', 0, 0)"
+_QUEUED_ROW = f"({', '.join(['%s'] * len(_QUEUED_COLUMNS))}, 'queued', 0, 0, "
 _ONCE = " ON DUPLICATE KEY UPDATE message_id = messages.message_id"
+_ONCE_FROM_THE_EDGE = " ON DUPLICATE KEY UPDATE accepted_by = 'both'"
 _ROWS_A_STATEMENT = 200
 """So that the longest bodies stay far below what the server takes in one packet."""
+
+
+class AcceptedBy(StrEnum):
+    """Which stores had a message when its sender was told that it was accepted."""
+
+    BOTH = "both"
+    """Both were given it: durability full, unless one of them failed or took too long."""
+    QUEUE = "queue"
+    """The ledger has it from the queue."""
+    LEDGER = "ledger"
+    """The queue was being skipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +100,19 @@ def lock_standings(connection: Connection, ids: Sequence[bytes]) -> dict[bytes, 
     return {row[0]: Standing(row[1], row[2], row[3]) for row in rows}
 
 
-def insert_queued(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Inserts once: a row that is there already, in whatever state, stays as it is."""
+def insert_queued(
+    connection: Connection, rows: Sequence[Mapping[str, Any]], accepted_by: AcceptedBy
+) -> None:
+    """Inserts once: a row that is there already, in whatever state, stays as it is.
+
+    But for one thing: where a worker was faster with it than the edge, both stores had it.
+    """
+    once = _ONCE if accepted_by is AcceptedBy.QUEUE else _ONCE_FROM_THE_EDGE
+    row = f"{_QUEUED_ROW}'{accepted_by}')"
     for first in range(0, len(rows), _ROWS_A_STATEMENT):
         part = rows[first : first + _ROWS_A_STATEMENT]
-        statement = _INSERT_QUEUED + ", ".join([_QUEUED_ROW] * len(part)) + _ONCE
-        values = tuple(row[name] for row in part for name in _QUEUED_COLUMNS)
+        statement = _INSERT_QUEUED + ", ".join([row] * len(part)) + once
+        values = tuple(one[name] for one in part for name in _QUEUED_COLUMNS)
         connection.exec_driver_sql(statement, values)
 
 

@@ -1,12 +1,15 @@
 """What `gatepost message why` does, and says."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
 import msgspec
+from sqlalchemy.exc import OperationalError
 
+from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
 from gatepost.cli.words import COLOURS, ago
 from gatepost.queue import Queues, connect
@@ -14,33 +17,51 @@ from gatepost.settings import load
 from main_server.commanding import in_words
 from main_server.database import Ledger, create_ledger_engine
 from main_server.reading.documents import message_document
-from main_server.reading.story import Story, story_of
+from main_server.reading.story import Story, story_in_queue, story_of
 from main_server.reading.timeline import Kind, Step
 from main_server.settings import StoresOnly
 
-_LOOK = "The ledger has no message of this id. One that only the queue has joins it within seconds."
+_LOOK = "Neither the ledger nor a queue has a message of this id."
+_LOOK_FURTHER = "The ledger does not answer: name the queue of its domain with --queue."
 _STYLES = {Kind.DONE: "", Kind.TROUBLE: "yellow", Kind.NEXT: "dim"}
 
 
-def why(config: Path | None, message_id: str, *, json: bool) -> None:
+def why(config: Path | None, message_id: str, queues: Sequence[str], *, json: bool) -> None:
     output = Output(json=json)
     now = datetime.now(UTC)
     with in_words(_LOOK):
-        story = asyncio.run(_ask(load(StoresOnly, config), UUID(message_id), now))
+        story = asyncio.run(_ask(load(StoresOnly, config), UUID(message_id), queues, now))
     if json:
         output.result(msgspec.to_builtins(message_document(story)))
     else:
         _say(output, story, now)
 
 
-async def _ask(settings: StoresOnly, message_id: UUID, now: datetime) -> Story:
+async def _ask(
+    settings: StoresOnly, message_id: UUID, names: Sequence[str], now: datetime
+) -> Story:
     engine = create_ledger_engine(settings.database)
     try:
         async with connect(settings.redis.address()) as redis:
             queues = Queues(redis, settings.redis.queue_name)
-            return await story_of(Ledger(engine, 1), queues, message_id, None, now)
+            try:
+                return await story_of(Ledger(engine, 1), queues, message_id, None, now)
+            except OperationalError:
+                return await _ask_queues(queues, [None, *names], message_id, now)
     finally:
         engine.dispose()
+
+
+async def _ask_queues(
+    queues: Queues, names: Sequence[str | None], message_id: UUID, now: datetime
+) -> Story:
+    """While the ledger is away it can't say which queues there are, either."""
+    story = await story_in_queue(queues, names, message_id, None, now, ledger_answers=False)
+    if story is None:
+        raise Failure(
+            "unavailable", "The queues that were looked into haven't got it.", _LOOK_FURTHER
+        )
+    return story
 
 
 def _say(output: Output, story: Story, now: datetime) -> None:

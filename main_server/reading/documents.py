@@ -30,6 +30,7 @@ def message_document(story: Story) -> Message:
         readable=row.key_id is not None,
         why=story.told.why,
         timeline=[_step(one) for one in story.told.steps],
+        registered=story.registered,
     )
 
 

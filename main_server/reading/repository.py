@@ -29,6 +29,8 @@ class Row:
     generation: int
     duplicate_of: bytes | None
     key_id: int | None
+    accepted_by: str | None = None
+    """None where it was accepted before that was noted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,14 @@ _REFUSALS = {
     "key_unavailable": "a key that it needs can't be used just now",
     "unstorable": "the ledger could not store it",
 }
+UNREGISTERED = "unregistered"
+"""Stands for `accepted_by` where there is no row yet."""
+_ACCEPTED = {
+    "both": "into ledger and queue side by side: durability full, unless one of them took too long",
+    "queue": "into the queue alone, durability queue; the ledger has it from there",
+    "ledger": "into the ledger alone, durability ledger: the queue did not answer",
+    UNREGISTERED: "into the queue alone, durability queue; the ledger hasn't got it yet",
+}
 
 
 class Kind(StrEnum):
@@ -171,7 +179,8 @@ def _delivered(row: Row, attempts: Sequence[Attempt]) -> str:
 def _arrival(row: Row) -> Iterator[Step]:
     if row.client_timestamp is not None:
         yield Step(Kind.DONE, row.client_timestamp, "Sent", "by the sender's own clock")
-    yield Step(Kind.DONE, row.created_at, "Accepted", f"from {row.client_id}; the ledger has it")
+    how = _ACCEPTED.get(row.accepted_by or "", "the ledger has it")
+    yield Step(Kind.DONE, row.created_at, "Accepted", f"from {row.client_id}, {how}")
     if row.status != "duplicate":
         yield Step(Kind.DONE, row.queued_at, "Queued", f"in {row.queue}")
 

@@ -106,9 +106,9 @@ class Room:
     def offer(self, *offers: DeliveryOffer) -> list[DeliverResult]:
         return deliver(self.engine, self.ring, self.clock, offers)
 
-    def register(self, *envelopes: Envelope, accepted: bool = False) -> list[RegisterResult]:
+    def register(self, *envelopes: Envelope, **how: bool) -> list[RegisterResult]:
         raw = [msgspec.Raw(encode(one)) for one in envelopes]
-        return register(self.engine, self.ring, self.clock, raw, accepted=accepted)
+        return register(self.engine, self.ring, self.clock, raw, **how)
 
     def settle(self, *items: SettleItem) -> None:
         settle(self.engine, self.ring, items)

@@ -243,11 +243,11 @@ def test_a_row_that_the_ledger_refuses_is_found_and_refused_alone(
     bad = envelopes[4].message_id
     real = repository.insert_queued
 
-    def insert(connection, rows):  # type: ignore[no-untyped-def]
+    def insert(connection, rows, *rest):  # type: ignore[no-untyped-def]
         spoilt = [
             dict(row, queue="q" * 500) if row["message_id"] == bad.bytes else row for row in rows
         ]
-        real(connection, spoilt)
+        real(connection, spoilt, *rest)
 
     monkeypatch.setattr(repository, "insert_queued", insert)
     answers = room.deliver(*envelopes)
@@ -348,11 +348,11 @@ def test_a_row_that_came_between_moves_along_the_arrows_alone(
     name = "insert_queued" if end == "delivered" else "insert_ended"
     real = getattr(repository, name)
 
-    def insert(connection, rows):  # type: ignore[no-untyped-def]
+    def insert(connection, rows, *rest):  # type: ignore[no-untyped-def]
         monkeypatch.setattr(repository, name, real)
         room.register(changed(envelope, expires_at=envelope.queued_at + HOUR))
         room.force(envelope.message_id, status=status, reason=None, attempt_count=4)
-        real(connection, rows)
+        real(connection, rows, *rest)
 
     monkeypatch.setattr(repository, name, insert)
     room.deliver(envelope, attempt=2)

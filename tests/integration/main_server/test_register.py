@@ -104,11 +104,11 @@ def test_a_row_that_the_ledger_refuses_does_not_hold_up_the_others(
     bad = envelopes[6].message_id
     real = repository.insert_queued
 
-    def insert(connection: Any, rows: Any) -> None:
+    def insert(connection: Any, rows: Any, *rest: Any) -> None:
         spoilt = [
             dict(row, queue="q" * 500) if row["message_id"] == bad.bytes else row for row in rows
         ]
-        real(connection, spoilt)
+        real(connection, spoilt, *rest)
 
     monkeypatch.setattr(repository, "insert_queued", insert)
     found = room.register(*envelopes)

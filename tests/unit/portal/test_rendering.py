@@ -118,7 +118,11 @@ CASES += [
 ]
 CASES += [
     ("message.html", {"message": shown, "opened": opened, "problem": problem})
-    for shown in (message(), message(readable=False, generation=2, duplicate_of=HOSTILE))
+    for shown in (
+        message(),
+        message(readable=False, generation=2, duplicate_of=HOSTILE),
+        message(readable=False, registered=False),
+    )
     for opened in (None, OpenedMessage("m", HOSTILE, HOSTILE))
     for problem in WRONG
 ]

@@ -329,3 +329,20 @@ async def test_each_of_a_group_gets_its_own_result() -> None:
     results = await asyncio.gather(*(main.store.commit(one) for one in envelopes))
     assert [one.result for one in results] == kinds
     assert main.groups == [[one.message_id for one in envelopes]]
+
+
+async def test_the_ledger_is_told_when_nobody_asks_the_queue() -> None:
+    skipped, heard = True, []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        heard.append(decode_register_request(request.content).queue_skipped)
+        return register(request)
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="https://main")
+    store = LedgerStore(client, 5, HeardLog(), queue_skipped=lambda: skipped)
+    await store.commit(bare_envelope())
+    skipped = False
+    await store.commit(bare_envelope())
+    assert heard == [True, False]
+    of_before = decode_register_request(b'{"envelopes": []}')
+    assert not of_before.queue_skipped

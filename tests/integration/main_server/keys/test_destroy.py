@@ -21,7 +21,7 @@ from main_server.keys.destroyed.repository import find_erased_day
 from main_server.keys.reencrypt import begin
 from main_server.keys.rows.form import open_row
 from main_server.messages.arrivals import arrive, queued_row
-from main_server.messages.repository import insert_queued
+from main_server.messages.repository import AcceptedBy, insert_queued
 from tests.integration.main_server.keys.conftest import (
     LONG_AGO,
     Cut,
@@ -170,7 +170,7 @@ def test_it_waits_for_who_writes_and_sees_what_was_written(
     with ThreadPoolExecutor(1) as pool:
         with house.engine.begin() as writer:
             row = queued_row(house.room.ring, prepared.hold(writer), arrival, waiting.queued_at)
-            insert_queued(writer, [row])
+            insert_queued(writer, [row], AcceptedBy.BOTH)
             destroyed = pool.submit(run, house)
             wait_for_locks(keys_server)
             assert not destroyed.done()

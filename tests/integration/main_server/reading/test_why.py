@@ -1,8 +1,9 @@
 """`gatepost message why`: the story as ledger and queue tell it, whichever of them answers."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -11,11 +12,13 @@ import yaml
 
 from gatepost.cli.main import run
 from gatepost.contract import Settlement
-from gatepost.envelope import encode
-from gatepost.errors import NotFound
+from gatepost.envelope import Envelope, encode
+from gatepost.errors import NotFound, Unavailable
 from gatepost.queue import Entry, Queues, connect
-from main_server.database import Ledger
+from main_server.database import Ledger, transact
+from main_server.reading.documents import message_document
 from main_server.reading.story import Story, story_of
+from main_server.tables import domains
 from main_server.users.viewer import Viewer
 from tests.integration.main_server.conftest import settlement
 from tests.integration.main_server.town import SUPER, Town
@@ -95,4 +98,87 @@ def test_the_command_says_it_in_words_and_in_json(
     assert "CANARY" not in out + json.dumps(said)
     command[2] = str(uuid4())
     assert run(command) == 4
+    assert "Neither the ledger nor a queue" in capsys.readouterr().err
     assert run(["message", "why", "not-an-id"]) == 2
+
+
+async def waits(queues: Queues, envelope: Envelope, name: str | None = None) -> None:
+    entry = Entry(envelope.message_id.bytes, encode(envelope), exposed=True)
+    await queues.named(name).enqueue([entry])
+
+
+async def test_what_only_the_queue_has_is_told_to_whose_it_is(town: Town, queues: Queues) -> None:
+    envelope = town.client("a").envelope()
+    await waits(queues, envelope)
+    for viewer in (town.user("a"), town.admin(), SUPER, None):
+        said = await story(town, queues, envelope, viewer)
+        assert not said.registered
+        assert said.row.client_id == f"{town.domain}:a"
+        assert said.told.why.startswith("It is accepted and kept by the queue; the ledger takes")
+        assert "waits for the next free worker" in said.told.why
+        accepted = said.told.steps[0]
+        assert "the ledger hasn't got it yet" in accepted.more
+    document = message_document(said)
+    assert (document.status, document.registered, document.readable) == ("queued", False, False)
+    for viewer in (town.user("b"), Town(town.engine, town.ring).admin()):
+        with pytest.raises(NotFound) as foreign:
+            await story(town, queues, envelope, viewer)
+        with pytest.raises(NotFound) as nothing:
+            await story(town, queues, town.client("a").envelope(), viewer)
+        assert str(foreign.value) == str(nothing.value)
+
+
+async def test_the_queue_of_its_domain_is_looked_into(town: Town, queues: Queues) -> None:
+    name = f"{town.domain}:messages"
+    change = domains.update().where(domains.c.domain == town.domain).values(queue=name)
+    transact(town.engine, lambda c: c.execute(change))
+    envelope = town.client("a").envelope(queue=name)
+    await waits(queues, envelope, name)
+    assert (await story(town, queues, envelope, town.user("a"))).row.queue == name
+    assert (await story(town, queues, envelope, None)).row.queue == name
+    with pytest.raises(NotFound):
+        await story(town, queues, envelope, Town(town.engine, town.ring).admin())
+
+
+async def test_what_should_be_in_the_ledger_by_now_says_so(town: Town, queues: Queues) -> None:
+    envelope = town.client("a").envelope()
+    await waits(queues, envelope)
+    later = datetime.now(UTC) + timedelta(seconds=20)
+    said = await story_of(Ledger(town.engine, 1), queues, envelope.message_id, None, later)
+    assert "should have taken it over by now" in said.told.why
+
+
+async def test_nobody_is_told_that_it_is_not_there_by_one_of_both_alone(town: Town) -> None:
+    """And a foreign one is answered in the same way."""
+    foreign = town.client("b").envelope()
+    town.client("b").register(foreign)
+    async with connect(DEAD_REDIS) as redis:
+        queues = Queues(redis, "message_queue")
+        for envelope in (town.client("a").envelope(), foreign):
+            with pytest.raises(Unavailable):
+                await story(town, queues, envelope, town.user("a"))
+
+
+async def test_what_cannot_be_read_is_nobodys(town: Town, queues: Queues) -> None:
+    envelope = town.client("a").envelope()
+    await queues.named(None).enqueue([Entry(envelope.message_id.bytes, b"\xff")])
+    with pytest.raises(NotFound):
+        await story(town, queues, envelope, SUPER)
+
+
+async def test_the_command_tells_it_while_the_ledger_is_down(
+    town: Town, queues: Queues, redis_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = f"{town.domain}:messages"
+    envelope = town.client("a").envelope(queue=name)
+    await waits(queues, envelope, name)
+    config = tmp_path / "main.yaml"
+    dead = "mysql+pymysql://u:p@127.0.0.1:1/gatepost"
+    config.write_text(yaml.safe_dump({"database": {"url": dead}, "redis": {"url": redis_url}}))
+    command = ["message", "why", str(envelope.message_id), "--config", str(config)]
+    assert await asyncio.to_thread(run, command) == 5
+    assert "name the queue of its domain with --queue" in capsys.readouterr().err
+    assert await asyncio.to_thread(run, [*command, "--queue", name]) == 0
+    out = capsys.readouterr().out
+    assert "The ledger does not answer: it takes the message" in " ".join(out.split())
+    assert "Accepted: from" in out

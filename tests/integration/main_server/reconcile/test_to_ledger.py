@@ -131,12 +131,13 @@ async def test_what_the_ledger_can_not_store_stays_exposed_and_is_not_hammered(
     bad = envelopes[2].message_id
     real, tries = repository.insert_queued, 0
 
-    def insert(connection, rows):  # type: ignore[no-untyped-def]
+    def insert(connection, rows, *rest):  # type: ignore[no-untyped-def]
         nonlocal tries
         tries += 1
         real(
             connection,
             [dict(r, queue="q" * 500) if r["message_id"] == bad.bytes else r for r in rows],
+            *rest,
         )
 
     monkeypatch.setattr(repository, "insert_queued", insert)

@@ -161,3 +161,20 @@ def test_there_is_an_answer_whatever_the_stores_say(
     assert said.why.endswith((".", "more."))
     assert said.steps[0].what in ("Sent", "Accepted")
     assert [step.kind for step in said.steps].count(Kind.NEXT) == (row.status == "queued")
+
+
+@pytest.mark.parametrize(
+    ("accepted_by", "words"),
+    [
+        ("both", "into ledger and queue side by side: durability full, unless"),
+        ("queue", "into the queue alone, durability queue; the ledger has it from there"),
+        ("ledger", "into the ledger alone, durability ledger: the queue did not answer"),
+        (None, "the ledger has it"),
+    ],
+)
+def test_it_is_told_with_what_durability_it_was_accepted(
+    accepted_by: str | None, words: str
+) -> None:
+    step = told(replace(ROW, accepted_by=accepted_by)).steps[0]
+    assert step.what == "Accepted"
+    assert step.more.startswith(f"from example.com:client_001, {words}")
