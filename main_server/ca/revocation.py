@@ -3,9 +3,10 @@
 Then the new state is published to Redis. That may fail: every process also asks the main server.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from redis.asyncio import Redis
@@ -22,6 +23,9 @@ from main_server.ca.tokens.repository import withdraw_open
 from main_server.database import transact
 
 _PUBLISH = (Path(__file__).parent / "lua" / "publish.lua").read_text()
+AHEAD = timedelta(minutes=10)
+"""Numbers are Unix milliseconds, or little more (main_server.ca.crl.next_number). One from later
+than that is no state's, whatever has written it, and would keep what is revoked from Redis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,4 +180,10 @@ async def publish(redis: Redis, revocations: Revocations) -> bool:
     """Whether this state was news to Redis. Raises RedisError if it can't be told."""
     script = redis.register_script(_PUBLISH)
     data = encode_revocations(revocations)
-    return bool(await script(keys=[KEY], args=[revocations.number, data, CHANNEL]))
+    highest = highest_number(revocations)
+    return bool(await script(keys=[KEY], args=[revocations.number, data, CHANNEL, highest]))
+
+
+def highest_number(revocations: Revocations) -> int:
+    """That a state beside this one can have by now."""
+    return max(revocations.number, int((time.time() + AHEAD.total_seconds()) * 1000))

@@ -8,7 +8,7 @@ a revocation, was wiped, or went back in time.
 import asyncio
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 from gatepost.clock import Clock
 from gatepost.logs import Log
@@ -17,7 +17,7 @@ from gatepost.revocation import KEY, Revocations
 from gatepost.service.http import Live
 from gatepost.service.replaced import Replaced
 from gatepost.service.revocation import ANSWER_SECONDS, POLL_SECONDS, start_watch
-from main_server.ca.revocation import publish
+from main_server.ca.revocation import highest_number, publish
 from main_server.ca.revoked.source import LedgerSource
 from main_server.settings import MainServerSettings
 
@@ -47,14 +47,17 @@ class Watch:
                 async with asyncio.timeout(ANSWER_SECONDS):
                     if self._latest and await put(redis, self._latest):
                         self._log.info("revocations.published")
-            except (RedisError, TimeoutError, ValueError):
-                pass  # the watch over Redis says so; of what can't be read, those who read it
+            except (RedisError, TimeoutError):
+                pass  # the watch over Redis says so
             await pause(stop, POLL_SECONDS)
 
 
 async def put(redis: Redis, state: Revocations) -> bool:
-    """Publishes it if Redis has less, which costs little to see."""
-    number = await redis.hget(KEY, "number")
-    if number is not None and int(number) >= state.number:
+    """Publishes it if Redis has less, which costs little to see, or what can't be true."""
+    try:
+        number = await redis.hget(KEY, "number") or b""
+    except ResponseError:  # it is of another type
+        number = b""
+    if number.isdigit() and state.number <= int(number) <= highest_number(state):
         return False
     return await publish(redis, state)

@@ -1,7 +1,7 @@
 """A real Redis as a source of what is revoked, and its wake-up."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -77,6 +77,24 @@ async def test_a_redis_that_has_less_is_told_and_one_that_has_more_is_left_alone
     assert await put(redis, new)
     assert not await put(redis, old)
     assert await RedisSource(redis).ask(None) == new
+
+
+@pytest.mark.parametrize(
+    "held", ["", "x", "-1", "1e99", "nan", "7.5", str(1 << 62), "9" * 40, "٧", None]
+)
+@pytest.mark.parametrize("tell", [put, publish])
+async def test_what_no_state_can_be_makes_room_for_one(
+    redis: Redis, issuer: Issuer, held: str | None, tell: Callable[..., Any]
+) -> None:
+    """Or what is revoked from then on would not come to those who reach Redis alone (I8)."""
+    if held is None:
+        await redis.set(KEY, "x")
+    else:
+        await redis.hset(KEY, mapping={"number": held, "data": b"x"})
+    state = issuer.state()
+    assert await tell(redis, state)
+    assert await RedisSource(redis).ask(None) == state
+    assert not await tell(redis, state)
 
 
 async def test_whatever_is_published_rings(redis: Redis, issuer: Issuer) -> None:
