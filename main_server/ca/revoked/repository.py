@@ -6,8 +6,9 @@ Every writer locks the one row of `revocation_state` first, so numbers and lists
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select, update
 from sqlalchemy.dialects.mysql import insert
 
 from gatepost.clock import from_ms, to_ms
@@ -187,17 +188,21 @@ def list_revoked(connection: Connection, issuer: str, now: datetime) -> list[Ent
 
     Of some it isn't known who issued them: they are on every list.
     """
+    query = _revoked(issuer).where(certificates.c.not_after > _kept(now))
+    return [_entry(*row) for row in connection.execute(query.order_by(certificates.c.serial))]
+
+
+def find_revoked(connection: Connection, issuer: str, serial: str) -> Entry | None:
+    """What that issuer's lists say of it, or said before it expired."""
+    row = connection.execute(_revoked(issuer).where(certificates.c.serial == serial)).one_or_none()
+    return _entry(*row) if row else None
+
+
+def _revoked(issuer: str) -> Select[Any]:
     c = certificates.c
-    query = (
-        select(c.serial, c.revocation_reason, c.revoked_at)
-        .where(
-            c.status.in_(("revoked", "held")),
-            c.not_after > _kept(now),
-            or_(c.issuer == issuer, c.issuer.is_(None)),
-        )
-        .order_by(c.serial)
+    return select(c.serial, c.revocation_reason, c.revoked_at).where(
+        c.status.in_(("revoked", "held")), or_(c.issuer == issuer, c.issuer.is_(None))
     )
-    return [_entry(*row) for row in connection.execute(query)]
 
 
 def read_crl(connection: Connection, issuer: str) -> Crl | None:

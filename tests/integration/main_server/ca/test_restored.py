@@ -10,6 +10,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509 import ocsp
 from sqlalchemy import Connection, insert, select, update
 
 from gatepost.errors import ConfigurationError
@@ -18,6 +19,7 @@ from main_server.ca import recovery
 from main_server.ca.authority import new_key, utc_now
 from main_server.ca.crl import REBUILT_EVERY
 from main_server.ca.crl_file import write_crl_file
+from main_server.ca.ocsp import answer
 from main_server.ca.online import OnlineCa
 from main_server.ca.recovery import recover
 from main_server.database import transact
@@ -79,6 +81,16 @@ def listed(room: CaRoom) -> list[str]:
 def in_file(room: CaRoom) -> list[str]:
     found = x509.load_pem_x509_crl(room.crl_file.read_bytes())
     return [f"{one.serial_number:032x}" for one in found]
+
+
+def said_by_ocsp(room: CaRoom, online: OnlineCa, name: str) -> tuple[str, Any]:
+    leaf = x509.load_pem_x509_certificate((room.out / f"{name}.pem").read_bytes())
+    issuer = online.authorities.signing.certificate
+    builder = ocsp.OCSPRequestBuilder().add_certificate(leaf, issuer, SHA256())
+    question = builder.build().public_bytes(Encoding.DER)
+    said = answer(room.engine, online.authorities, online.responders, question, utc_now())
+    found = ocsp.load_der_ocsp_response(said)
+    return found.certificate_status.name, found.revocation_reason
 
 
 def took_back(room: CaRoom, online: OnlineCa) -> list[str]:
@@ -180,6 +192,8 @@ def test_what_was_issued_after_the_backup_stays_on_the_lists(
         assert serial in listed(room)
         assert serial in in_file(room)
     assert room.gatepost("cert", "show", "--serial", serial).code == 4
+    told = said_by_ocsp(room, online, "client_001")
+    assert told == ("REVOKED", x509.ReasonFlags.superseded), "as the list does"
     later = utc_now() + timedelta(days=91)
     asyncio.run(online.keep())
     assert recover(room.engine, online.authorities.all, room.crl_file, later) == []
