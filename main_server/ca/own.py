@@ -10,13 +10,21 @@ from pathlib import Path
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from gatepost.client.errors import Problem, Refused
 from gatepost.client.files import Files
 from gatepost.client.renewing import sign
 from gatepost.client.replacing import is_due, replace
+from gatepost.errors import GatepostError, KeyUsedBefore
 from gatepost.identity import Certificate
+from gatepost.problem import describe
 from main_server.ca.founding import read_pins
 from main_server.ca.opening import opened
 from main_server.ca.renewal import Renewal, renew
+
+
+def problem_of(error: GatepostError) -> Problem:
+    said = describe(error).document
+    return Problem(said["type"], said["title"], said["status"], said["detail"])
 
 
 def renew_own(config: Path, files: Files, *, only_if_due: bool) -> bool:
@@ -28,7 +36,10 @@ def renew_own(config: Path, files: Files, *, only_if_due: bool) -> bool:
             leaf = files.leaf()
             asked = Renewal(leaf.fingerprint(SHA256()).hex(), csr, sign(files, csr))
             holder = Certificate(leaf.public_bytes(Encoding.DER)).identity
-            made = renew(ca.engine, ca.authorities, asked, holder, datetime.now(UTC))
+            try:
+                made = renew(ca.engine, ca.authorities, asked, holder, datetime.now(UTC))
+            except KeyUsedBefore as error:  # as it would hear it from elsewhere: it makes another
+                raise Refused(error.detail, problem=problem_of(error)) from None
             pins = read_pins(ca.settings.ca.folder)
             return {"cert": made.chain_pem.decode(), "ca": pins.decode()}
 
