@@ -7,13 +7,20 @@ token (gatepost.enrolment).
 import base64
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import httpx
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gatepost.client.errors import Refused, Unavailable, UnexpectedAnswer
+from gatepost.client.errors import (
+    GatepostError,
+    RateLimited,
+    Refused,
+    Unavailable,
+    UnexpectedAnswer,
+)
 from gatepost.client.keys import make_request
-from gatepost.client.refusals import problem_of
+from gatepost.client.refusals import problem_of, retry_after
 from gatepost.client.verifying import verify
 from gatepost.enrolment import Token
 
@@ -41,12 +48,21 @@ def enrol(url: str, token: Token, key_pem: bytes) -> Enrolled:
     except httpx.HTTPError as error:
         raise Unavailable(f"{url} does not answer: {type(error).__name__}.") from None
     if answer.status_code != 201:
-        problem = problem_of(answer)
-        words = f"It was answered with status {answer.status_code}."
-        raise Refused((problem and problem.detail) or words, problem=problem)
+        raise _refusal(answer)
     chain, ca, gateway = _read(answer)
     found = verify(chain, ca, key_pem, lambda one: token.fits(one.public_bytes(Encoding.DER)))
     return Enrolled(found.chain, found.ca, gateway)
+
+
+def _refusal(answer: httpx.Response) -> GatepostError:
+    """Whoever can be given it later may ask again with the same token and the same key."""
+    problem, status = problem_of(answer), answer.status_code
+    words = (problem and problem.detail) or f"It was answered with status {status}."
+    if status != 429 and status < 500:
+        return Refused(words, problem=problem)
+    kind = RateLimited if status == 429 else Unavailable
+    wait = retry_after(answer.headers.get("Retry-After"), datetime.now(UTC))
+    return kind(words, problem=problem, retry_after=wait)
 
 
 def _read(answer: httpx.Response) -> tuple[bytes, bytes, str | None]:

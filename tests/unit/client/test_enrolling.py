@@ -1,7 +1,7 @@
 """The PKI port is open and plain: what comes from it counts by the token alone."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,16 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from gatepost.cli.failure import EXIT_OF_KIND
 from gatepost.client.enrolling import enrol
-from gatepost.client.errors import CertificateError, Refused, UnexpectedAnswer
+from gatepost.client.errors import (
+    CertificateError,
+    RateLimited,
+    Refused,
+    RetryableError,
+    Unavailable,
+    UnexpectedAnswer,
+)
 from gatepost.client.keys import KEY_USED, make_key, make_request
 from gatepost.enrolment import Token, new_token
 from main_server.ca.parts import to_pem
@@ -41,12 +49,9 @@ def key() -> bytes:
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
-    def answer(document: Any, status: int = 201) -> None:
-        said = httpx.Response(
-            status,
-            text=json.dumps(document),
-            headers={"Content-Type": "application/problem+json"} if status > 400 else {},
-        )
+    def answer(document: Any, status: int = 201, more: Mapping[str, str] | None = None) -> None:
+        kind = {"Content-Type": "application/problem+json"} if status > 400 else {}
+        said = httpx.Response(status, text=json.dumps(document), headers={**kind, **(more or {})})
         monkeypatch.setattr(httpx, "post", lambda *_, **__: said)
 
     return answer
@@ -111,6 +116,17 @@ def test_nonsense_and_refusals_are_told(token: Token, key: bytes, answers: Answe
     with pytest.raises(Refused, match="Make a new key") as caught:
         enrol("http://pki.example.com:8002", token, key)
     assert caught.value.type == KEY_USED
+
+
+@pytest.mark.parametrize(("status", "kind"), [(429, RateLimited), (503, Unavailable)])
+def test_who_is_told_to_come_again_can(
+    token: Token, key: bytes, answers: Answers, status: int, kind: type[RetryableError]
+) -> None:
+    answers({"type": "urn:gatepost:problem:x", "detail": "Try again."}, status, {"Retry-After": "7"})
+    with pytest.raises(kind, match="Try again") as caught:
+        enrol("http://pki.example.com:8002", token, key)
+    assert caught.value.retry_after == 7
+    assert EXIT_OF_KIND[caught.value.kind] == 5
     answers({}, 502)
-    with pytest.raises(Refused, match="status 502"):
+    with pytest.raises(Unavailable, match="status 502"):
         enrol("http://pki.example.com:8002", token, key)
