@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from cryptography import x509
 
@@ -108,13 +108,25 @@ def check_files(files: TlsFiles) -> None:
     _context(ssl.PROTOCOL_TLS_CLIENT, files)
 
 
-def renew_context(context: ssl.SSLContext, files: TlsFiles) -> None:
-    """Handshakes from now on show what the files hold now, and trust what they add.
+class Port(ssl.SSLContext):
+    """What an event loop is given once, to listen with: each handshake begins with the context that
+    was made last, and what is open goes on with its own. So what is trusted no more is forgotten,
+    which OpenSSL does in no context."""
 
-    What is open goes on as it is. Raises ConfigurationError, and then changes nothing.
-    """
-    check_files(files)
-    _load(context, files)
+    def __new__(cls, _make: Callable[[], ssl.SSLContext]) -> Self:
+        return super().__new__(cls, ssl.PROTOCOL_TLS_SERVER)
+
+    def __init__(self, make: Callable[[], ssl.SSLContext]) -> None:
+        self._make = make
+        self.current = make()
+        self.verify_mode = self.current.verify_mode
+
+    def renew(self) -> None:
+        """Raises ConfigurationError, and then changes nothing."""
+        self.current = self._make()
+
+    def wrap_bio(self, *args: Any, **kwargs: Any) -> ssl.SSLObject:
+        return self.current.wrap_bio(*args, **kwargs)
 
 
 def _expecting(base: Any, role: Role, refusal: Refusal) -> Any:
@@ -139,15 +151,11 @@ def _expecting(base: Any, role: Role, refusal: Refusal) -> Any:
 def _context(protocol: int, files: TlsFiles) -> ssl.SSLContext:
     context = ssl.SSLContext(protocol)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
-    _load(context, files)
-    return context
-
-
-def _load(context: ssl.SSLContext, files: TlsFiles) -> None:
     with _usable(files.cert_file, files.key_file):
         context.load_cert_chain(files.cert_file, files.key_file)
     with _usable(files.ca_file):
         context.load_verify_locations(files.ca_file)
+    return context
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 Nothing is retried here: what to do when a call fails is for the caller to decide.
 """
 
+import ssl
 from contextlib import AsyncExitStack
 
 import httpx
@@ -12,7 +13,7 @@ from gatepost.revoked import Revoked
 from gatepost.service.replaced import Replaced
 from gatepost.service.transport import KeptConnections
 from gatepost.settings import MainServer
-from gatepost.tls import client_context, renew_context
+from gatepost.tls import client_context
 
 
 async def enter_clients(
@@ -40,15 +41,13 @@ def main_server_client(
 
     With `unsure` only what is known to be revoked is refused: for asking what is.
     """
-    context = client_context(settings.files(), Role.MAIN, revoked.refusal)
-    transport = KeptConnections(context, connections, lambda: None if unsure else revoked.problem)
+
+    def context() -> ssl.SSLContext:
+        return client_context(settings.files(), Role.MAIN, revoked.refusal)
+
+    transport = KeptConnections(context(), connections, lambda: None if unsure else revoked.problem)
     revoked.when_revoked(transport.cut)
-
-    def renew() -> None:
-        renew_context(context, settings.files())
-        transport.renew()
-
-    replaced.watch(settings.files().all, renew)
+    replaced.watch(settings.files().all, lambda: transport.renew(context()))
     return httpx.AsyncClient(
         base_url=settings.url,
         transport=transport,

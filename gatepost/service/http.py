@@ -6,6 +6,7 @@ before any application sees it.
 """
 
 import asyncio
+import ssl
 import uuid
 from typing import Any
 
@@ -17,6 +18,7 @@ from gatepost.errors import Malformed
 from gatepost.identity import Certificate
 from gatepost.logs import Log
 from gatepost.problem import MEDIA_TYPE, describe
+from gatepost.tls import Port
 
 CERTIFICATE = "gatepost.certificate"
 HEADER_BYTES = 16 * 1024
@@ -60,6 +62,7 @@ class Live:
     def __init__(self, log: Log) -> None:
         self._log = log
         self.connections: set[Any] = set()
+        self.port: Port | None = None
 
     def cut(self, serials: frozenset[str]) -> None:
         """Without a word, in the middle of a request too: its sender is none of ours any more."""
@@ -75,6 +78,10 @@ class Live:
         for connection in self.connections:
             connection.last = True
 
+    def is_former(self, tls: ssl.SSLObject | None) -> bool:
+        """Whether this handshake was under way when our certificate became another."""
+        return self.port is not None and tls is not None and tls.context is not self.port.current
+
 
 class State(ServerState):
     """What the connections of a server share: also, whether it is time to stop."""
@@ -82,6 +89,7 @@ class State(ServerState):
     def __init__(self, stop: asyncio.Event, live: Live | None) -> None:
         super().__init__()
         self.stop = stop
+        self.live = live
         if live:
             self.connections = live.connections
 
@@ -99,6 +107,9 @@ class BoundedHttp(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.transport = OneWrite(transport, self.loop)  # type: ignore[assignment]
+        assert isinstance(self.server_state, State)
+        if live := self.server_state.live:
+            self.last = live.is_former(transport.get_extra_info("ssl_object"))
         if self._stopping():  # this handshake was under way when the others were told
             self.loop.call_later(GOODBYE_SECONDS, self.shutdown)
         self.header_bytes = self.unread = 0

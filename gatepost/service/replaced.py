@@ -17,7 +17,7 @@ from gatepost.logs import Log
 from gatepost.loops import pause
 from gatepost.revoked import Revoked, open_view
 from gatepost.service.http import Live
-from gatepost.tls import TlsFiles, browser_context, read_trusted, renew_context, server_context
+from gatepost.tls import Port, TlsFiles, browser_context, read_trusted, server_context
 
 LOOK_SECONDS = 1.0
 
@@ -48,22 +48,27 @@ class Replaced:
         self.watch([ca_file], lambda: view.trust(read_trusted(ca_file)))
         return view
 
-    def open_port(self, files: TlsFiles, live: Live) -> ssl.SSLContext:
+    def open_port(self, files: TlsFiles, live: Live) -> Port:
         """TLS for a port that others call; it shows what these files hold, later as well."""
-        context = server_context(files, lambda why: self._log.warning("tls.refused", reason=why))
-        return self._show(context, files, live)
 
-    def open_browser_port(self, files: TlsFiles, live: Live) -> ssl.SSLContext:
+        def refused(why: str) -> None:
+            self._log.warning("tls.refused", reason=why)
+
+        return self._show(lambda: server_context(files, refused), files, live)
+
+    def open_browser_port(self, files: TlsFiles, live: Live) -> Port:
         """As open_port, for those who have no certificate."""
-        return self._show(browser_context(files), files, live)
+        return self._show(lambda: browser_context(files), files, live)
 
-    def _show(self, context: ssl.SSLContext, files: TlsFiles, live: Live) -> ssl.SSLContext:
+    def _show(self, make: Callable[[], ssl.SSLContext], files: TlsFiles, live: Live) -> Port:
+        port = live.port = Port(make)
+
         def renew() -> None:
-            renew_context(context, files)
+            port.renew()
             live.renew()
 
         self.watch(files.all, renew)
-        return context
+        return port
 
     async def loop(self, stop: asyncio.Event) -> None:
         while not stop.is_set():

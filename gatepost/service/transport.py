@@ -39,9 +39,10 @@ class KeptConnections(httpx.AsyncBaseTransport):
             if connection.serial in serials:
                 connection.abort()
 
-    def renew(self) -> None:
+    def renew(self, context: ssl.SSLContext) -> None:
         """Calls from now on go over new connections; those that are under way are the last on
         theirs."""
+        self._context = context
         for connection in list(self._open):
             connection.last = True
         for connection in self._idle:
@@ -88,16 +89,17 @@ class KeptConnections(httpx.AsyncBaseTransport):
             connection = self._idle.pop()
             if connection.open:
                 return connection
-        loop = asyncio.get_running_loop()
+        loop, context = asyncio.get_running_loop(), self._context
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 _, connection = await loop.create_connection(
-                    lambda: _Connection(self._open), url.host, url.port or 443, ssl=self._context
+                    lambda: _Connection(self._open), url.host, url.port or 443, ssl=context
                 )
         except TimeoutError:
             raise httpx.ConnectTimeout("the server did not take the connection in time") from None
         except (OSError, ssl.SSLError) as error:
             raise httpx.ConnectError(str(error)) from None
+        connection.last = context is not self._context
         return connection
 
 

@@ -4,7 +4,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +107,59 @@ async def test_a_port_shows_the_new_certificate_and_lets_go_of_who_saw_the_old_o
                 new.send(ASK)
                 assert (await new.answer()).headers.get("connection") != "close"
     assert [(one["level"], one["problem"]) for one in log.heard] == [("info", None)]
+
+
+async def test_a_handshake_under_way_then_is_for_one_answer(
+    pki: Pki, log: HeardLog, tmp_path: Path
+) -> None:
+    before, after = main_server(pki), main_server(pki)
+    files, replaced = lay(tmp_path, before), Replaced(log)
+    caller = client_context(pki.issue(identity()).files)
+    async with serving(files, log, replaced) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        heard, said = ssl.MemoryBIO(), ssl.MemoryBIO()
+        tls = caller.wrap_bio(heard, said, server_hostname="localhost")
+        while True:
+            with suppress(ssl.SSLWantReadError):
+                tls.do_handshake()
+                break
+            writer.write(said.read())
+            heard.write(await reader.read(1 << 16))
+        lay(tmp_path, after)
+        replaced.look()
+        tls.write(ASK)
+        writer.write(said.read())
+        async with asyncio.timeout(PATIENCE):
+            while data := await reader.read(1 << 16):
+                heard.write(data)
+        answered = tls.read(1 << 16)
+        writer.close()
+    assert b"connection: close" in answered.lower()
+
+
+async def test_a_root_that_is_taken_away_is_forgotten(
+    pki: Pki, log: HeardLog, tmp_path: Path
+) -> None:
+    files, replaced, other = lay(tmp_path, main_server(pki)), Replaced(log), Pki(tmp_path / "other")
+    ours, root = client_context(pki.issue(identity()).files), files.ca_file.read_bytes()
+    theirs = client_context(TlsFiles(*other.issue(identity()).files.all[:2], files.ca_file))
+    async with serving(files, log, replaced) as port:
+        for trusted, status in ((root + other.ca.read_bytes(), 200), (root, None)):
+            files.ca_file.write_bytes(trusted)
+            replaced.look()
+            assert await asked(port, ours) == 200
+            assert await asked(port, theirs) == status
+    assert log.of("tls.refused")[-1]["reason"] == "unable to get local issuer certificate"
+
+
+async def asked(port: int, context: ssl.SSLContext) -> int | None:
+    """The status of an answer; None if the connection was refused."""
+    try:
+        async with connected(port, context) as (peer, _):
+            peer.send(ASK)
+            return (await peer.answer()).status
+    except OSError:
+        return None
 
 
 @pytest.mark.parametrize("order", [("key", "cert"), ("cert", "key")])

@@ -20,6 +20,7 @@ from main_server.ca.authority import Usage
 from tests.factories import Pair, identity
 from tests.heard import HeardLog, until
 from tests.lists import Issuer
+from tests.wire import Fault, Wire, pass_on
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"
 
@@ -55,6 +56,18 @@ class Server:
                     self.held.append(writer)
         except (OSError, asyncio.IncompleteReadError):
             writer.close()
+
+
+class Wired(Server):
+    """Behind a wire that can be frozen, so that a handshake stays under way."""
+
+    def __init__(self, pair: Pair, wire: Wire) -> None:
+        super().__init__(server_context(pair.files, lambda _reason: None))
+        self._wire = wire
+
+    async def start(self) -> int:
+        self._wire.lead_to(await super().start())
+        return self._wire.port
 
 
 @pytest.fixture
@@ -187,3 +200,36 @@ async def test_a_new_certificate_of_ours_is_shown_from_the_next_call_on(
         for _ in range(3):
             assert (await client.get("/")).status_code == 200
     assert server.callers == [before, before, new.certificate.serial]
+
+
+async def test_a_handshake_under_way_as_ours_is_replaced_is_for_one_call(
+    main_pair: Pair, issuer: Issuer, view: Revoked
+) -> None:
+    """It shows the certificate before: nobody is to be left on it when it is revoked."""
+    mine, replaced, heard = proxy(issuer), Replaced(HeardLog()), asyncio.Event()
+    before = mine.certificate.serial
+    view.learn(issuer.state())
+    loop = asyncio.get_running_loop()
+
+    def hold_the_first(_request: bytes) -> Fault:
+        wire.rule = pass_on
+        loop.call_soon_threadsafe(heard.set)
+        return Fault.HOLD
+
+    with Wire(0) as wire:
+        server = Wired(main_pair, wire)
+        async with await calling(server, issuer, view, pair=mine, replaced=replaced) as client:
+            sure(view)
+            wire.rule = hold_the_first
+            call = asyncio.create_task(client.get("/"))
+            await heard.wait()
+            new = proxy(issuer)
+            for file, source in ((mine.cert, new.cert), (mine.key, new.key)):
+                file.write_bytes(source.read_bytes())
+            replaced.look()
+            wire.thaw()
+            assert (await call).status_code == 200
+            for _ in range(2):
+                assert (await client.get("/")).status_code == 200
+        await server.stop()
+    assert server.callers == [before, new.certificate.serial]
