@@ -122,7 +122,9 @@ def test_nonsense_and_refusals_are_told(token: Token, key: bytes, answers: Answe
 def test_who_is_told_to_come_again_can(
     token: Token, key: bytes, answers: Answers, status: int, kind: type[RetryableError]
 ) -> None:
-    answers({"type": "urn:gatepost:problem:x", "detail": "Try again."}, status, {"Retry-After": "7"})
+    answers(
+        {"type": "urn:gatepost:problem:x", "detail": "Try again."}, status, {"Retry-After": "7"}
+    )
     with pytest.raises(kind, match="Try again") as caught:
         enrol("http://pki.example.com:8002", token, key)
     assert caught.value.retry_after == 7
