@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+from infra.dev.chromium import find_chromium
 from infra.dev.commands.lint import lint
 from infra.dev.engines import find_engines
 from infra.dev.paths import ROOT, VENV
@@ -15,8 +16,8 @@ def main(arguments: list[str]) -> int:
     clean = lint()
     if not clean:
         print("That fails this run; the tests follow all the same.\n")
-    engines = find_engines()
-    print(f"Tests, with {engines.redis} and {engines.mariadb}", flush=True)
+    engines, chromium = find_engines(), find_chromium()
+    print(f"Tests, with {engines.redis}, {engines.mariadb} and {chromium}", flush=True)
     code = subprocess.run([*PYTEST, *arguments], check=False, cwd=ROOT).returncode
     return code or (0 if clean else 1)
 

@@ -95,6 +95,12 @@ def clean_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in PASSED_ON if name in os.environ}
 
 
+def libraries_of(folder: Path) -> str:
+    """Where the libraries of unpacked packages are, as LD_LIBRARY_PATH says it."""
+    libraries = [*folder.glob("usr/lib/*-linux-*"), *folder.glob("lib/*-linux-*")]
+    return os.pathsep.join(map(str, libraries))
+
+
 def _on_this_machine(name: str, least: tuple[int, int]) -> Engine | None:
     folders = os.pathsep.join([os.environ.get("PATH", ""), *SYSTEM_FOLDERS])
     program = shutil.which(name, path=folders)
@@ -111,8 +117,7 @@ def _unpacked(name: str, least: tuple[int, int], package: str, folder: Path) -> 
         with step(f"unpacking {package}"):
             apt.unpack([package], folder)
     programs = [folder / "usr" / place / name for place in ("sbin", "bin")]
-    libraries = [*folder.glob("usr/lib/*-linux-*"), *folder.glob("lib/*-linux-*")]
-    where = {"LD_LIBRARY_PATH": os.pathsep.join(map(str, libraries))}
+    where = {"LD_LIBRARY_PATH": libraries_of(folder)}
     return next((_engine(program, least, where) for program in programs if program.exists()), None)
 
 

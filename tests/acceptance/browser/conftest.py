@@ -1,0 +1,30 @@
+"""The harbour, once for all of a session; a browser for each module."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from infra.dev.stack import Stack
+from tests.acceptance.browser.chrome import open_chromium
+from tests.acceptance.browser.harbour import Harbour
+from tests.acceptance.site import Site
+
+
+@pytest.fixture(scope="session")
+def site(stack: Stack) -> Site:
+    site = Site(stack)
+    site.wait_ready()
+    return site
+
+
+@pytest.fixture(scope="session")
+def harbour(site: Site) -> Harbour:
+    return Harbour(site)
+
+
+@pytest.fixture(scope="module")
+def chromium(site: Site, harbour: Harbour) -> Iterator[Browser]:
+    """After the harbour: what that does on asyncio's loops can't be done while it runs."""
+    with open_chromium(site) as browser:
+        yield browser
