@@ -11,6 +11,11 @@ import redis
 from infra.dev.engines import Engines, MariaServer, RedisServer, find_engines
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    words = "take pictures of all pages, and those of docs/images anew"
+    parser.addoption("--screenshots", action="store_true", help=words)
+
+
 @pytest.fixture(scope="session")
 def engines() -> Engines:
     return find_engines()

@@ -52,6 +52,7 @@ class Harbour:
             asyncio.run(self._try_in_vain())
         self.admin = self.person("mara", UserRole.ADMIN)
         self.user = self.person("jonas", UserRole.USER, "tide-gauge", "lock-gates")
+        self.root = self.person("ada", UserRole.SUPER_ADMIN, domain="gatepost")
 
     def person(
         self, name: str, role: UserRole, *clients: str, domain: str = DOMAIN, password: bool = True

@@ -1,0 +1,28 @@
+"""Pictures of pages, for people who look them over and for the documents.
+
+`./dev test tests/acceptance/browser --screenshots` takes them all, into a folder that isn't kept;
+those that documents show go beside them.
+"""
+
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from infra.dev.paths import ROOT, VAR
+
+FOLDER = VAR / "screenshots"
+DOCUMENTS = ROOT / "docs" / "images"
+SHOWN = {
+    "messages-admin-light": "messages",
+    "message-retried-dark": "message-dark",
+    "failed-light": "failed",
+    "messages-phone": "phone",
+}
+"""Those of the documents, and their names there."""
+
+
+def take(page: Page, folder: Path, name: str) -> None:
+    folder.mkdir(exist_ok=True)
+    picture = page.screenshot(path=folder / f"{name}.png", full_page=True, animations="disabled")
+    if name in SHOWN:
+        (DOCUMENTS / f"{SHOWN[name]}.png").write_bytes(picture)

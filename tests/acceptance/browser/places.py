@@ -1,0 +1,129 @@
+"""Every page of the portal, and how somebody comes to it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from gatepost.people import UserRole
+from main_server.users import links
+from tests.acceptance.browser.chrome import Visitor
+from tests.acceptance.browser.harbour import DOMAIN, Harbour
+
+Way = Callable[[Visitor, Harbour], object]
+PATHS_THAT_SHOW_NO_PAGE = {"/", "/static/{name}"}
+"""The one sends elsewhere, the other has the style sheet."""
+
+
+@dataclass(frozen=True)
+class Place:
+    name: str
+    route: str
+    """As portal.app declares it."""
+    template: str
+    who: str | None
+    """Whose browser: the harbour's `user`, its `admin`, a `root` of all domains; or nobody's."""
+    way: Way
+    menu: bool = True
+    """Whether the menu says that this is where one is."""
+
+
+def at(path: str, status: int = 200) -> Way:
+    return lambda visitor, harbour: visitor.goto(path.format(h=harbour), status)
+
+
+def _wrong_password(visitor: Visitor, harbour: Harbour) -> None:
+    visitor.goto(f"/d/{DOMAIN}/login")
+    visitor.field("Name").fill("nobody-at-all")
+    visitor.field("Password").fill("wrong")
+    visitor.button("Sign in").click()
+    visitor.says("The name or the password is wrong.")
+
+
+def _link(visitor: Visitor, harbour: Harbour) -> None:
+    user = harbour.person("edda", UserRole.USER, password=False)
+    visitor.goto(f"/password/{links.make_link(harbour.site.engine, user, _now(), 'tester')}")
+
+
+def _opened(visitor: Visitor, harbour: Harbour) -> None:
+    visitor.goto(f"/messages/{harbour.delivered[0]}")
+    visitor.field("Why you open it").fill("the partner asks for it")
+    visitor.button("Open it").click()
+    visitor.says("That you have read it is in the audit log.")
+
+
+def _opened_without_reason(visitor: Visitor, harbour: Harbour) -> None:
+    visitor.goto(f"/messages/{harbour.delivered[0]}")
+    visitor.button("Open it").click()
+    visitor.says("say why you open")
+
+
+def _dry_run(visitor: Visitor, harbour: Harbour) -> None:
+    visitor.goto("/failed")
+    visitor.button("Redrive all that match…").click()
+    visitor.says("Nothing has been changed yet.")
+
+
+def _added(visitor: Visitor, harbour: Harbour) -> None:
+    visitor.goto("/users")
+    visitor.field("Name").fill("runa")
+    visitor.field("Clients").fill("pilot-office")
+    visitor.button("Add").click()
+    visitor.says("It is shown here and now only")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+PLACES = [
+    Place("login", "/login", "login.html", None, at("/login")),
+    Place("login-domain", "/d/{domain}/login", "login.html", None, at(f"/d/{DOMAIN}/login")),
+    Place("login-out", "/login", "login.html", None, at("/login?done=signed-out")),
+    Place("login-refused", "/d/{domain}/login", "login.html", None, _wrong_password),
+    Place("set-password", "/password/{token}", "set_password.html", None, _link),
+    Place("messages", "/messages", "messages.html", "user", at("/messages")),
+    Place("messages-admin", "/messages", "messages.html", "admin", at("/messages")),
+    Place("messages-root", "/messages", "messages.html", "root", at("/messages")),
+    Place("messages-none", "/messages", "messages.html", "user", at("/messages?last=2020-01-01")),
+    Place(
+        "messages-wrong", "/messages", "messages.html", "user", at("/messages?first=today", 422)
+    ),
+    Place(
+        "message-delivered",
+        "/messages/{message_id}",
+        "message.html",
+        "admin",
+        at("/messages/{h.delivered[1]}"),
+    ),
+    Place(
+        "message-retried",
+        "/messages/{message_id}",
+        "message.html",
+        "admin",
+        at("/messages/{h.retried}"),
+    ),
+    Place(
+        "message-failed",
+        "/messages/{message_id}",
+        "message.html",
+        "user",
+        at("/messages/{h.failed[0]}"),
+    ),
+    Place("message-opened", "/messages/{message_id}", "message.html", "admin", _opened),
+    Place(
+        "message-no-reason",
+        "/messages/{message_id}",
+        "message.html",
+        "admin",
+        _opened_without_reason,
+    ),
+    Place("failed", "/failed", "failed.html", "admin", at("/failed")),
+    Place("failed-none", "/failed", "failed.html", "admin", at("/failed?last=2020-01-01")),
+    Place("redrive", "/failed", "redrive.html", "admin", _dry_run),
+    Place("users", "/users", "users.html", "admin", at("/users")),
+    Place("users-root", "/users", "users.html", "root", at("/users")),
+    Place("user-link", "/users", "user_link.html", "admin", _added),
+    Place("account", "/account", "account.html", "user", at("/account")),
+    Place("problem", "/messages/{message_id}", "problem.html", "user", at("/nothing", 404), False),
+    Place("forbidden", "/failed", "problem.html", "user", at("/failed", 403), False),
+]

@@ -1,0 +1,113 @@
+"""Every page: in light and dark, on a desk and on a phone, for those who see badly, and quiet."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi.routing import APIRoute
+from playwright.sync_api import Browser, Page
+
+from portal.app import create_api
+from portal.assets import Assets
+from portal.context import Context
+from portal.keys import Keys
+from portal.rendering import Pages
+from tests.acceptance.browser import axe, pictures
+from tests.acceptance.browser.chrome import DESK, PHONE, Visitor
+from tests.acceptance.browser.harbour import Harbour
+from tests.acceptance.browser.places import PATHS_THAT_SHOW_NO_PAGE, PLACES, Place
+from tests.acceptance.test_roles import routes_of
+
+NARROWEST = (320, 640)
+PARTS = {"base.html", "fields.html", "shown.html"}
+
+
+class Visitors:
+    """One browser for each of those who go on the tour: signing in takes its time."""
+
+    def __init__(self, chromium: Browser, harbour: Harbour) -> None:
+        self._chromium, self._harbour = chromium, harbour
+        self._known: dict[str | None, Visitor] = {}
+
+    def of(self, who: str | None) -> Visitor:
+        if who not in self._known:
+            visitor = Visitor(self._chromium, self._harbour.site)
+            if who:
+                visitor.sign_in(getattr(self._harbour, who))
+            self._known[who] = visitor
+        return self._known[who]
+
+    def leave(self) -> None:
+        for visitor in self._known.values():
+            visitor.context.close()
+
+
+@pytest.fixture(scope="module")
+def visitors(chromium: Browser, harbour: Harbour) -> Iterator[Visitors]:
+    visitors = Visitors(chromium, harbour)
+    yield visitors
+    visitors.leave()
+
+
+@pytest.fixture
+def folder(request: pytest.FixtureRequest) -> Path | None:
+    """Where pictures go, if somebody wants them."""
+    wanted = request.config.getoption("--screenshots")
+    return pictures.FOLDER if wanted else None
+
+
+@pytest.mark.parametrize("place", PLACES, ids=[place.name for place in PLACES])
+def test_it_is_good_to_look_at(
+    visitors: Visitors, harbour: Harbour, place: Place, folder: Path | None
+) -> None:
+    visitor = visitors.of(place.who)
+    visitor.troubles.clear()
+    page = visitor.page
+    place.way(visitor, harbour)
+    assert page.title().endswith(" · Gatepost")
+    assert page.locator("h1").count() == 1
+    here = page.locator("nav [aria-current=page]").count()
+    assert here == (1 if place.who and place.menu else 0)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        found = axe.findings(page)
+        assert not found, f"{scheme}: {axe.in_words(found)}"
+        if folder:
+            pictures.take(page, folder, f"{place.name}-{scheme}")
+    page.emulate_media(color_scheme="light")
+    for width, height in (PHONE, NARROWEST):
+        page.set_viewport_size({"width": width, "height": height})
+        assert wider_than(page, width) == []
+        if folder and width == PHONE[0]:
+            pictures.take(page, folder, f"{place.name}-phone")
+    page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    found = axe.findings(page)
+    assert not found, f"phone: {axe.in_words(found)}"
+    page.set_viewport_size({"width": DESK[0], "height": DESK[1]})
+    assert visitor.troubles == []
+
+
+def wider_than(page: Page, width: int) -> list[str]:
+    """What makes the page scroll sideways; nothing, if it doesn't."""
+    if page.evaluate("document.documentElement.scrollWidth") <= width:
+        return []
+    wide: list[str] = page.evaluate(
+        """width => [...document.body.querySelectorAll("*")]
+        .filter(one => one.getBoundingClientRect().right > width)
+        .map(one => one.outerHTML.slice(0, 120))""",
+        width,
+    )
+    return wide or ["something outside of the body"]
+
+
+def test_no_page_is_left_out() -> None:
+    assets = Assets()
+    context = Context(None, Keys(), Pages(assets), assets, "gatepost")  # type: ignore[arg-type]
+    paths = {
+        path
+        for path, route in routes_of(create_api(context))
+        if isinstance(route, APIRoute) and "GET" in route.methods
+    }
+    assert paths - PATHS_THAT_SHOW_NO_PAGE == {place.route for place in PLACES}
+    templates = {one for one in context.pages.environment.list_templates() if one.endswith(".html")}
+    assert templates - PARTS == {place.template for place in PLACES}
