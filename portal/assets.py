@@ -15,7 +15,7 @@ from pathlib import Path
 from gatepost.errors import ConfigurationError
 
 _PACKAGE, _SHEET = "xstatic-bootstrap", "xstatic/pkg/bootstrap/data/css/bootstrap.min.css"
-_DARK = re.compile(r"\[data-bs-theme=dark\]\{([^}]*)\}")
+_DARK = re.compile(r"\[data-bs-theme=dark\]( \.form-select)?\{([^}]*)\}")
 _MAP = re.compile(r"/\*# sourceMappingURL=.*?\*/")
 
 
@@ -49,10 +49,11 @@ def read_bootstrap() -> str:
 
 def with_dark(sheet: str) -> str:
     """Bootstrap's colours for the dark, for those who like it dark."""
-    dark = _DARK.search(sheet)
-    if dark is None:
+    found = _DARK.findall(sheet)
+    if not any(not inside and "--bs-body-bg:" in rules for inside, rules in found):
         raise ConfigurationError("This Bootstrap has no dark colours: 5.3 is wanted.")
-    return f"{sheet}\n@media (prefers-color-scheme:dark){{:root{{{dark[1]}}}}}\n"
+    dark = "".join(f":root{inside}{{{rules}}}" for inside, rules in found)
+    return f"{sheet}\n@media (prefers-color-scheme:dark){{{dark}}}\n"
 
 
 def _asset(name: str, ending: str, media_type: str, content: bytes) -> Asset:

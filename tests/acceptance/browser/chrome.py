@@ -92,6 +92,7 @@ class Visitor:
             viewport={"width": size[0], "height": size[1]},
             java_script_enabled=scripts,
             reduced_motion="reduce",
+            locale="en-GB",
         )
         self.context.set_default_timeout(PATIENCE_MS)
         self.context.add_init_script(TELL_VIOLATIONS)

@@ -17,6 +17,7 @@ from gatepost.identity import Identity, Role
 from gatepost.people import UserRole
 from gatepost.queue import Queues, connect
 from gatepost.settings import load
+from gatepost.tls import TlsFiles
 from main_server.database import transact
 from main_server.users import links, service
 from main_server.users.repository import User
@@ -82,7 +83,7 @@ class Harbour:
     def is_delivered(self, message_id: str) -> bool:
         return not self.site.undelivered([message_id])
 
-    def _client(self, name: str):  # type: ignore[no-untyped-def]
+    def _client(self, name: str) -> TlsFiles:
         return self.site.issue(Identity(DOMAIN, Role.CLIENT, name)).files
 
     @contextmanager
@@ -117,8 +118,8 @@ class Harbour:
             attempt=attempt,
             outcome=Settlement.RETRY,
             reason="key_unavailable",
-            started_at=now - 20,
-            ended_at=now,
+            started_at=now,
+            ended_at=now + 20,
             due_at=now + int(seconds * 1000),
         )
         body = encode_json(SettleRequest([item]))
@@ -128,5 +129,4 @@ class Harbour:
         assert answer.status_code == 200, answer.text
 
     def _queue(self) -> str:
-        row = eventually(lambda: self.site.row(self.retried), "the ledger has it")
-        return str(row["queue"])
+        return str(eventually(lambda: self.site.row(self.retried) or {}, "it is there")["queue"])

@@ -9,6 +9,7 @@ from main_server.users import links
 from tests.acceptance.browser.chrome import Visitor
 from tests.acceptance.browser.harbour import DOMAIN, Harbour
 
+WRONG_DAYS = "/messages?first=2030-01-01&last=2029-01-01"
 Way = Callable[[Visitor, Harbour], object]
 PATHS_THAT_SHOW_NO_PAGE = {"/", "/static/{name}"}
 """The one sends elsewhere, the other has the style sheet."""
@@ -85,9 +86,7 @@ PLACES = [
     Place("messages-admin", "/messages", "messages.html", "admin", at("/messages")),
     Place("messages-root", "/messages", "messages.html", "root", at("/messages")),
     Place("messages-none", "/messages", "messages.html", "user", at("/messages?last=2020-01-01")),
-    Place(
-        "messages-wrong", "/messages", "messages.html", "user", at("/messages?first=today", 422)
-    ),
+    Place("messages-wrong", "/messages", "messages.html", "user", at(WRONG_DAYS, 422)),
     Place(
         "message-delivered",
         "/messages/{message_id}",

@@ -1,10 +1,9 @@
 """What people do at the portal, in a real browser."""
 
-import pytest
 from playwright.sync_api import Browser
 
 from tests.acceptance.browser.chrome import Visitor
-from tests.acceptance.browser.harbour import BODY, NUMBER, Harbour
+from tests.acceptance.browser.harbour import NUMBER, Harbour
 
 
 def test_a_user_signs_in_finds_a_message_and_opens_it(chromium: Browser, harbour: Harbour) -> None:
