@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.rig import report
+from bench.rig import pages, report
 from bench.rig.machine import cpu_seconds, noise, resident_bytes
 from bench.rig.subject import SERVICES, Subject, subjects
 
@@ -131,7 +131,7 @@ def main() -> None:
                 results["subjects"][name] = measure(subject, arguments)
     text = report.render(results)
     print(text)
-    report.keep(results, text, write=not arguments.only)
+    pages.keep("path", results, text, write=not arguments.only)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import uvloop
 
 from bench.engine import depth, idle, page, peers, rates
 from bench.engine.bed import PAYLOAD, open_bed, running_redis
+from bench.rig import pages
 from infra.dev.engines import Engines, RedisServer, find_engines
 
 PARTS = ("rates", "depth", "peers", "idle")
@@ -59,7 +60,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of: {', '.join(PARTS)}")
     parser.add_argument("--messages", type=int, default=1_000_000, help="the deepest queue")
     parser.add_argument("--share", type=float, default=1.0, help="of the usual messages, for rates")
-    parser.add_argument("--write", action="store_true", help=f"write docs/{page.PAGE.name}")
+    parser.add_argument("--write", action="store_true", help="write docs/performance-queue.md")
     arguments = parser.parse_args()
     if unknown := set(arguments.parts) - set(PARTS):
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
@@ -68,7 +69,7 @@ def main() -> None:
         results = measure(find_engines(), Path(folder), arguments)
     text = page.render(results)
     print(text)
-    page.keep(results, text, write=arguments.write)
+    pages.keep("queue", results, text, write=arguments.write)
 
 
 if __name__ == "__main__":

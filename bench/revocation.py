@@ -19,6 +19,7 @@ from bench.revoking import page
 from bench.revoking.bed import Bed, Victim
 from bench.revoking.callers import QUIET_GAP_SECONDS, Live
 from bench.revoking.trial import Outcome, try_once
+from bench.rig import pages
 from bench.rig.machine import noise
 from infra.dev.stack import Stack
 
@@ -83,7 +84,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=102, help="in all, over the three scenes")
     parser.add_argument("--connections", type=int, default=200, help="live ones, in all")
     parser.add_argument("--revoked", type=int, default=500, help="others that are revoked already")
-    parser.add_argument("--write", action="store_true", help=f"write docs/{page.PAGE.name}")
+    parser.add_argument("--write", action="store_true", help="write docs/performance-revocation.md")
     arguments = parser.parse_args()
     before = noise()
     with tempfile.TemporaryDirectory(prefix="gatepost-bench-") as name:
@@ -94,7 +95,7 @@ def main() -> None:
             bed.close()
     text = page.render(results)
     print(text)
-    page.keep(results, text, write=arguments.write)
+    pages.keep("revocation", results, text, write=arguments.write)
     every = [one for scene in results["scenes"].values() for one in scene]
     if max(one[kind] for one in every for kind in page.ACCEPTED) >= LIMIT_MS:
         sys.exit("A revoked certificate was taken for a second or more.")

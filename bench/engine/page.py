@@ -1,16 +1,10 @@
 """What was measured, as a page for people and a file for programs."""
 
-import json
-import subprocess
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
-from bench.rig.machine import describe
-from infra.dev.paths import ROOT
+from bench.rig.pages import in_words, whence
 
-RESULTS = ROOT / "var" / "bench" / "queue.json"
-PAGE = ROOT / "docs" / "performance-queue.md"
 MIB = 2**20
 
 
@@ -25,20 +19,13 @@ def render(results: dict[str, Any]) -> str:
         "absolute figures do not. Noise is what others took of the machine just before, and how",
         "unevenly a fixed work took its time (1.0 is even).",
         "",
-        f"- {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {_commit()}, {describe()}",
+        whence(),
         f"- {results['redis']}, {results['loop']}",
     ]
     for name, section in SECTIONS.items():
         if name in results:
             parts += ["", *section(results[name])]
     return "\n".join(parts) + "\n"
-
-
-def keep(results: dict[str, Any], text: str, *, write: bool) -> None:
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps(results, indent=2))
-    if write:
-        PAGE.write_text(text)
 
 
 def _rates(rows: list[dict[str, Any]]) -> list[str]:
@@ -59,7 +46,7 @@ def _rates(rows: list[dict[str, Any]]) -> list[str]:
                 *(f"{row[name]:,}" for name in ("lpush", "rpop")),
                 row["enqueue_reserve_acknowledge_cpu_us"],
                 row["lpush_rpop_cpu_us"],
-                _noise(row["noise"]),
+                in_words(row["noise"]),
             )
             for row in rows
         ),
@@ -84,7 +71,7 @@ def _depth(found: dict[str, Any]) -> list[str]:
                 f"{row['waiting']:,}",
                 *_more(row, "redis"),
                 *_more(row, "wall"),
-                _noise(row["noise"]),
+                in_words(row["noise"]),
             )
             for row in rows
         ),
@@ -99,7 +86,7 @@ def _depth(found: dict[str, Any]) -> list[str]:
 
 def _depth_row(row: dict[str, Any]) -> str:
     waiting = f"{row['waiting']:,}"
-    return _row(waiting, *_more(row, "redis"), *_more(row, "wall"), _noise(row["noise"]))
+    return _row(waiting, *_more(row, "redis"), *_more(row, "wall"), in_words(row["noise"]))
 
 
 def _more(row: dict[str, Any], what: str) -> tuple[float, float, str]:
@@ -114,7 +101,7 @@ def _idle(found: dict[str, Any]) -> list[str]:
         f"A worker pool of {found['processes']} processes with nothing to do sends"
         f" {found['commands_per_second']} commands a second to Redis; the pool takes"
         f" {found['pool_core_share']:.1%} of a core, and Redis, with the whole stack at rest,"
-        f" {found['redis_core_share']:.1%} ({_noise(found['noise'])}).",
+        f" {found['redis_core_share']:.1%} ({in_words(found['noise'])}).",
     ]
 
 
@@ -125,7 +112,7 @@ def _peers(rows: list[dict[str, Any]]) -> list[str]:
             lines.append(_row(row["name"], "", "failed", row["failed"], ""))
             continue
         rates = (f"{row[name]:,}" for name in ("enqueued_per_second", "worked_per_second"))
-        lines.append(_row(row["name"], row["version"], *rates, _noise(row["noise"])))
+        lines.append(_row(row["name"], row["version"], *rates, in_words(row["noise"])))
     return [
         "## Orientation: other queues",
         "",
@@ -140,15 +127,6 @@ def _peers(rows: list[dict[str, Any]]) -> list[str]:
 
 def _row(*values: object) -> str:
     return "| " + " | ".join(map(str, values)) + " |"
-
-
-def _noise(found: dict[str, float]) -> str:
-    return f"others {found['others_busy']:.0%}, spread {found['lap_spread']}"
-
-
-def _commit() -> str:
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
 SECTIONS: dict[str, Callable[[Any], list[str]]] = {

@@ -1,15 +1,8 @@
 """What was measured, as a page for people and a file for programs."""
 
-import json
-import subprocess
-from datetime import UTC, datetime
 from typing import Any
 
-from bench.rig.machine import describe
-from infra.dev.paths import ROOT
-
-RESULTS = ROOT / "var" / "bench" / "revocation.json"
-PAGE = ROOT / "docs" / "performance-revocation.md"
+from bench.rig.pages import in_words, whence
 
 SCENES = {
     "both": "Redis and main server up",
@@ -34,8 +27,8 @@ def render(results: dict[str, Any]) -> str:
         "certificate (`POST /admin/certificates/revoke`), in use on live connections, on",
         "new ones and on ones that offer a session, and others are in use beside it.",
         "",
-        f"- {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {_commit()}, {describe()}",
-        f"- noise before the run: others {noise['others_busy']:.0%}, spread {noise['lap_spread']}",
+        whence(),
+        f"- noise before the run: {in_words(noise)}",
         f"- {results['trials']} trials; {results['processes']} proxy processes;"
         f" {results['connections']} live connections, {results['victims_connections']} of them the"
         " victim's",
@@ -69,19 +62,7 @@ def render(results: dict[str, Any]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def keep(results: dict[str, Any], text: str, *, write: bool) -> None:
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps(results, indent=2))
-    if write:
-        PAGE.write_text(text)
-
-
 def _row(scene: str, what: str, values: list[float]) -> str:
     middle, high = values[len(values) // 2], values[int(len(values) * 0.95)]
     figures = f"{middle:.0f} | {high:.0f} | {values[-1]:.0f}"
     return f"| {scene} | {what} | {len(values)} | {figures} |"
-
-
-def _commit() -> str:
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()

@@ -1,15 +1,8 @@
 """What a run found, as a page that people read and a file that programs read."""
 
-import json
-import subprocess
-from datetime import UTC, datetime
 from typing import Any
 
-from bench.rig.machine import describe
-from infra.dev.paths import ROOT
-
-RESULTS = ROOT / "var" / "bench"
-PAGE = ROOT / "docs" / "performance.md"
+from bench.rig.pages import in_words, whence
 
 NAMES = {
     "gatepost": "Gatepost",
@@ -27,8 +20,8 @@ def render(results: dict[str, Any]) -> str:
         "machine, the load generator included. Ratios hold elsewhere, absolute figures do not.",
         "The table says how much of a core the generator used: far from 1, it held nobody up.",
         "",
-        f"- {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {_commit()}, {describe()}",
-        f"- noise before the run: {_noise(results['noise'])}",
+        whence(),
+        f"- noise before the run: {in_words(results['noise'])}",
         "",
         "## One message a request",
         "",
@@ -44,13 +37,6 @@ def render(results: dict[str, Any]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def keep(results: dict[str, Any], text: str, *, write: bool) -> None:
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / "path.json").write_text(json.dumps(results, indent=2))
-    if write:
-        PAGE.write_text(text)
-
-
 def _singles(name: str, connections: int, found: dict[str, Any]) -> str:
     values = [
         name,
@@ -62,7 +48,7 @@ def _singles(name: str, connections: int, found: dict[str, Any]) -> str:
         found["p95_ms"],
         found["p99_ms"],
         found["generator_core_share"],
-        _noise(found["noise"]),
+        in_words(found["noise"]),
     ]
     return "| " + " | ".join(str(value) for value in values) + " |"
 
@@ -93,11 +79,11 @@ def _complete(found: dict[str, Any] | None) -> list[str]:
         "|---|---|---|",
         f"| batches of 100, 8 connections | {batch['accepted_per_second']} messages/s accepted,"
         f" p50 {batch['p50_ms']} ms, p95 {batch['p95_ms']} ms, p99 {batch['p99_ms']} ms"
-        f" | {_noise(batch['noise'])} |",
+        f" | {in_words(batch['noise'])} |",
         f"| post → delivered at 100/s | {_latency(late)} |",
         f"| the same, while {parked['parked']} wait for a later attempt | {_latency(parked)} |",
         f"| a backlog of {drain['backlog']} | {drain['drained_per_second']} messages/s,"
-        f" {drain['seconds']} s | {_noise(drain['noise'])} |",
+        f" {drain['seconds']} s | {in_words(drain['noise'])} |",
         f"| from nothing to ready, migrations and certificates included"
         f" | {found['start_seconds']} s | |",
         "",
@@ -120,13 +106,4 @@ def _complete(found: dict[str, Any] | None) -> list[str]:
 
 def _latency(found: dict[str, Any]) -> str:
     times = ", ".join(f"{p} {found[f'{p}_ms']} ms" for p in ("mean", "p50", "p95", "p99"))
-    return f"{times} ({found['messages']} messages) | {_noise(found['noise'])}"
-
-
-def _noise(found: dict[str, float]) -> str:
-    return f"others {found['others_busy']:.0%}, spread {found['lap_spread']}"
-
-
-def _commit() -> str:
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return f"{times} ({found['messages']} messages) | {in_words(found['noise'])}"

@@ -1,0 +1,1 @@
+"""The bench of the portal: a ledger of thirty days, and people who look at it."""
