@@ -114,7 +114,8 @@ async def crowd(bed: Bed) -> dict[str, Any]:
 
 
 async def _wander(visitor: Visitor, seed: int, until: float) -> list[Look]:
-    draw, looks = random.Random(seed), []
+    draw = random.Random(seed)
+    looks: list[Look] = []
     while True:
         await asyncio.sleep(draw.uniform(*THINKS))
         if time.monotonic() > until:
@@ -167,10 +168,9 @@ def main() -> None:
         bed = prepare(stack, arguments.rows)
         with opened(stack.place.config / "main_server.yaml") as found:
             ring = open_keyring(found.engine, found.masters)
-            counter = Counter(stack.status()["database"], ring)
+            counter = Counter(found.engine, ring)
             rig = Rig(bed.population, counter, Questions(bed.population, ring))
             results = asyncio.run(measure(bed, rig))
-            counter.close()
     results |= {"noise": before, "rows": arguments.rows}
     text = page.render(results)
     print(text)

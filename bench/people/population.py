@@ -10,9 +10,10 @@ import random
 import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
 from uuid import UUID
@@ -27,8 +28,7 @@ from main_server.ca import repository as domains
 from main_server.database import transact
 from main_server.keys import repository as keys
 from main_server.keys.data_keys import new_data_key, unwrap
-from main_server.keys.master import MasterKeys
-from main_server.keys.opening import opened
+from main_server.keys.opening import Opened, opened
 from main_server.keys.rows.form import seal_row
 from main_server.keys.service import open_keyring
 from main_server.messages.partitions import TABLES, partition_name
@@ -113,23 +113,26 @@ def _add_holders(engine: Engine, population: Population, now: datetime) -> None:
 
 
 def _fill_day(config: Path, population: Population, rows: int, now_ms: int, day: date) -> date:
-    """In a process of its own."""
+    """In one of the processes."""
     with opened(config) as found:
-        ring = open_keyring(found.engine, found.masters)
-        macs = {
-            domain: [ring.hash_number(domain, population.number(index)) for index in range(NUMBERS)]
-            for domain in population.domains
-        }
-        maker = _Day(found.engine, found.masters, population, macs, now_ms, day)
-        raw = found.engine.raw_connection()
-        try:
+        maker = _Day(found, population, _macs(config, population), now_ms, day)
+        with closing(found.engine.raw_connection()) as raw:
             cursor = raw.cursor()
             for statement in maker.statements(rows):
                 cursor.execute(statement)
                 raw.commit()
-        finally:
-            raw.close()
     return day
+
+
+@cache
+def _macs(config: Path, population: Population) -> dict[str, list[tuple[bytes, bytes]]]:
+    """Of all numbers, once for each process."""
+    with opened(config) as found:
+        ring = open_keyring(found.engine, found.masters)
+        return {
+            domain: [ring.hash_number(domain, population.number(index)) for index in range(NUMBERS)]
+            for domain in population.domains
+        }
 
 
 class _Day:
@@ -137,8 +140,7 @@ class _Day:
 
     def __init__(
         self,
-        engine: Engine,
-        masters: MasterKeys,
+        found: Opened,
         population: Population,
         macs: dict[str, list[tuple[bytes, bytes]]],
         now_ms: int,
@@ -148,7 +150,7 @@ class _Day:
         self._start = _start_of(day)
         self._random = random.Random(day.toordinal())
         self._waits = now_ms - self._start < _WAITS_DAYS * _DAY_MS
-        self._keys = _make_keys(engine, masters, population, day)
+        self._keys = _make_keys(found, population, day)
 
     def statements(self, rows: int) -> Iterator[str]:
         end = min(self._start + _DAY_MS, self._now - 60_000)
@@ -213,19 +215,17 @@ _FINGERPRINT = secrets.token_hex(32)
 _BODY = "Your parcel is at the counter until Friday, six in the evening. " * 2
 
 
-def _make_keys(
-    engine: Engine, masters: MasterKeys, population: Population, day: date
-) -> dict[str, tuple[int, bytes]]:
+def _make_keys(found: Opened, population: Population, day: date) -> dict[str, tuple[int, bytes]]:
     def work(connection: Connection) -> list[keys.DataKey]:
-        master = masters.get(keys.share_master(connection))
+        master = found.masters.get(keys.share_master(connection))
         now = keys.read_time(connection)
         pairs = [(one, day) for domain in population.domains for one in population.clients(domain)]
         made = [new_data_key(master, pair, now) for pair in sorted(pairs)]
         keys.add_data_keys(connection, made)
         return made
 
-    made = transact(engine, work)
-    return {one.client_id: (one.key_id, unwrap(masters, one)) for one in made}
+    made = transact(found.engine, work)
+    return {one.client_id: (one.key_id, unwrap(found.masters, one)) for one in made}
 
 
 def _start_of(day: date) -> int:

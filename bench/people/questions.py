@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from sqlalchemy import create_engine, text
+from sqlalchemy import Engine, text
 
 from bench.people.population import CLIENTS, DAYS, NUMBERS, REASONS, STATES, Population
 from gatepost.people import UserRole
@@ -114,11 +114,13 @@ class Questions:
 
 
 class Counter:
-    """Asks as the main server does, on one connection, and counts the entries that were read."""
+    """Asks as the main server does, and counts the entries that were read.
 
-    def __init__(self, url: str, ring: Keyring) -> None:
-        self._engine = create_engine(url, pool_size=1, max_overflow=0)
-        self._ring = ring
+    One thing at a time, so that the engine has one connection, whose count it is.
+    """
+
+    def __init__(self, engine: Engine, ring: Keyring) -> None:
+        self._engine, self._ring = engine, ring
 
     def rows(self, asker: Asker, question: Question, filters: Filters) -> int:
         """Of the page that answers it, and of the one after it, whichever are more."""
@@ -130,9 +132,6 @@ class Counter:
             if before is None:
                 break
         return most
-
-    def close(self) -> None:
-        self._engine.dispose()
 
     def _ask(self, viewer: Viewer, path: str, filters: Filters, before: str | None) -> str | None:
         given = filters.asked()
