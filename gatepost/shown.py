@@ -98,7 +98,10 @@ class FailedReason(msgspec.Struct, frozen=True):
 
 
 class FailedReasons(msgspec.Struct, frozen=True):
+    """`counted_since` is there where there are more, from before."""
+
     reasons: list[FailedReason]
+    counted_since: str | None
 
 
 class MessageIds(msgspec.Struct, frozen=True):

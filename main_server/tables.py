@@ -76,8 +76,8 @@ messages = Table(
     Column("accepted_by", Enum(*ACCEPTED_BY)),
     PrimaryKeyConstraint("message_id"),
     Index("ix_messages_client", "client_id", "message_id"),
-    Index("ix_messages_status", "status", "message_id"),
-    Index("ix_messages_sender", "sender_number_hashed", "message_id"),
+    Index("ix_messages_status", "status", "client_id", "message_id"),
+    Index("ix_messages_sender", "sender_number_hashed", "client_id", "message_id"),
     **_OPTIONS,
 )
 
@@ -323,6 +323,8 @@ redrives = Table(
     Column("actor", _name(255), nullable=False),
     Column("created_at", _time(), nullable=False),
     Column("ended_at", _time()),
+    Column("after_client", _name(193), nullable=False),
+    Column("after_id", BINARY(16), nullable=False),
     Index("ix_redrives_state", "state", "next_at"),
     Index("ix_redrives_domain", "domain", "redrive_id"),
     **_OPTIONS,

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from zoneinfo import ZoneInfo
 
 from sqlalchemy import Engine, text
 
 from bench.people.population import CLIENTS, DAYS, NUMBERS, REASONS, STATES, Population
 from gatepost.people import UserRole
 from main_server.database import transact
-from main_server.failed.endpoints import selection_of
-from main_server.failed.listing import count_by_reason, list_failed
+from main_server.failed.listing import count_by_reason
 from main_server.keys.service import Keyring
 from main_server.reading.asking import asked_by, macs_of, span_of
 from main_server.reading.search import Query, search
@@ -134,19 +134,17 @@ class Counter:
         return most
 
     def _ask(self, viewer: Viewer, path: str, filters: Filters, before: str | None) -> str | None:
-        given = filters.asked()
+        given = filters.asked(ZoneInfo("UTC"))
         asked = asked_by(viewer, given.get("domain"), given.get("client"))
         ends = [datetime.fromisoformat(given[one]) if one in given else None for one in _ENDS]
         now = datetime.now(UTC)
         span = span_of(ends[0], ends[1], now, before)
+        status = given.get("status")
         if path == "/failed":
-            every = selection_of(viewer, asked, span)
-            count_by_reason(self._engine, every)
-            some = selection_of(viewer, asked, span, given.get("reason"))
-            page = list_failed(self._engine, self._ring, some)
-        else:
-            wanted = Query(span, asked, given.get("status"), macs_of(given.get("sender")))
-            page = search(self._engine, self._ring, viewer, wanted)
+            status = "failed"
+            count_by_reason(self._engine, viewer, Query(span, asked, status))
+        wanted = Query(span, asked, status, macs_of(given.get("sender")), given.get("reason"))
+        page = search(self._engine, self._ring, viewer, wanted)
         return page.before.hex() if page.before else None
 
     def _read(self) -> int:

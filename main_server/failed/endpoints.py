@@ -9,18 +9,22 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request, Response
 
 from gatepost import shown
+from gatepost.clock import iso
 from gatepost.errors import FieldError, Invalid
+from gatepost.ids import id_ms
 from gatepost.service.requests import context_of
 from main_server.admin.bodies import read
 from main_server.context import Context
 from main_server.failed import service
-from main_server.failed.listing import count_by_reason, list_failed
+from main_server.failed.listing import count_by_reason
 from main_server.failed.repository import LASTING, Selection
 from main_server.reading.asking import asked_by, reason_in, span_of
 from main_server.reading.documents import page_document
 from main_server.reading.endpoints import answer, cross, now_of
 from main_server.reading.listed.repository import Span
 from main_server.reading.scope import Asked, domain_within
+from main_server.reading.search import Query as Wanted
+from main_server.reading.search import search
 from main_server.reading.timeline import reason_in_words
 from main_server.sessions.viewing import viewer_of
 from main_server.users.viewer import UserRole, Viewer
@@ -43,9 +47,10 @@ def create_router(context: Context) -> APIRouter:
     ) -> Response:
         asked = asked_by(asker, domain, client)
         await cross(context, asker, "failed.counted", asked, {})
-        selection = selection_of(asker, asked, span_of(first, end, now_of(context)))
-        found = await context.ledger.run(count_by_reason, selection)
-        return answer(shown.FailedReasons([_counted(*one) for one in found.items()]))
+        wanted = Wanted(span_of(first, end, now_of(context)), asked, "failed")
+        found = await context.ledger.run(count_by_reason, asker, wanted)
+        since = iso(id_ms(UUID(bytes=found.since))) if found.since else None
+        return answer(shown.FailedReasons([_counted(*one) for one in found.reasons], since))
 
     @router.get("/messages")
     async def list_messages(
@@ -60,8 +65,8 @@ def create_router(context: Context) -> APIRouter:
         asked = asked_by(asker, domain, client)
         await cross(context, asker, "failed.listed", asked, {"reason": reason})
         span = span_of(first, end, now_of(context), before)
-        selection = selection_of(asker, asked, span, reason_in(reason))
-        page = await context.ledger.run(list_failed, context.keyring, selection)
+        wanted = Wanted(span, asked, "failed", reason=reason_in(reason))
+        page = await context.ledger.run(search, context.keyring, asker, wanted)
         return answer(page_document(page))
 
     @router.post("/redrive")

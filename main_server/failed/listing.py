@@ -1,29 +1,32 @@
-"""Failed messages as an administrator looks at them: how many for each reason, and which.
+"""Failed messages as an administrator looks at them: how many for each reason.
 
-They are found along the failed ones of all domains, and only theirs are counted and listed (I12).
+They are counted as lists are read: those of their own clients alone, and in a bounded number of
+rows; where there are more, it is said since when they were counted (I12).
 """
+
+from collections import Counter
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, Engine
 
 from main_server.database import transact
-from main_server.failed import repository
-from main_server.failed.repository import Selection
-from main_server.keys.service import Keyring
-from main_server.reading.listed.repository import Entry, read_entries
-from main_server.reading.search import PAGE, Page, with_numbers
+from main_server.reading.search import ROWS_LOOKED_AT, Query, walk
+from main_server.users.viewer import Viewer
 
 
-def count_by_reason(engine: Engine, selection: Selection) -> dict[str | None, int]:
-    """The most frequent first."""
-    found = transact(engine, lambda c: repository.count_by_reason(c, selection))
-    return dict(sorted(found.items(), key=lambda one: (-one[1], one[0] or "")))
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """By reason, the most frequent first; from `since` on, or from the beginning if None."""
+
+    reasons: list[tuple[str | None, int]]
+    since: bytes | None
 
 
-def list_failed(engine: Engine, keyring: Keyring, selection: Selection) -> Page:
-    def work(connection: Connection) -> tuple[list[bytes], list[Entry]]:
-        ids = repository.list_failed(connection, selection, PAGE + 1)
-        return ids, read_entries(connection, ids[:PAGE]) if ids else []
+def count_by_reason(engine: Engine, viewer: Viewer, query: Query) -> Counted:
+    def work(connection: Connection) -> Counted:
+        walked = walk(connection, viewer, query, ROWS_LOOKED_AT, rows=True)
+        found = Counter(one.reason for one in walked.found)
+        reasons = sorted(found.items(), key=lambda one: (-one[1], one[0] or ""))
+        return Counted(reasons, walked.horizon)
 
-    ids, entries = transact(engine, work)
-    full = len(ids) > PAGE
-    return Page(with_numbers(engine, keyring, entries), ids[PAGE - 1] if full else None, full)
+    return transact(engine, work)

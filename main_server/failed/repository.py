@@ -10,14 +10,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Select, func, insert, literal, select, update
 
+from main_server.messages.in_state import Place, along_states, in_domain, rows_after
 from main_server.tables import messages, redrives
 
 _m, _r = messages.c, redrives.c
 
 LASTING = ("discarded", "unreadable")
 """What failed for these reasons stays as it is: somebody wanted it so, or nobody can read it."""
+
+MOST_COUNTED = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +46,21 @@ class Redrive:
     expected: int
     state: str
     next_at: datetime
+    after_client: str
+    after_id: bytes
     redriven: int
     actor: str
     created_at: datetime
     ended_at: datetime | None
 
     @property
-    def left(self) -> Selection:
+    def selection(self) -> Selection:
         return Selection(self.first_id, self.end_id, self.domain, self.client_id, self.reason)
+
+    @property
+    def place(self) -> Place:
+        """How far it has come."""
+        return Place(self.after_client, self.after_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,26 +73,19 @@ class Standing:
     has_body: bool
 
 
-def count_by_reason(connection: Connection, selection: Selection) -> dict[str | None, int]:
-    query = _selected(select(_m.reason, func.count()), selection).group_by(_m.reason)
-    return {row[0]: row[1] for row in connection.execute(query)}
-
-
 def count_redrivable(connection: Connection, selection: Selection) -> int:
-    query = _selected(select(func.count()).select_from(messages), selection).where(_redrivable())
-    return int(connection.execute(query).scalar_one())
+    """At most `MOST_COUNTED`: so many and more take long to count, and longer to redrive."""
+    query = along_states(select(literal(1)).select_from(messages), "failed")
+    some = query.where(*_meant(selection)).limit(MOST_COUNTED).subquery()
+    return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
 
 
-def list_redrivable(connection: Connection, selection: Selection, limit: int) -> list[bytes]:
-    """The oldest first, as they came."""
-    query = _selected(select(_m.message_id), selection).where(_redrivable())
-    return list(connection.execute(query.order_by(_m.message_id).limit(limit)).scalars())
-
-
-def list_failed(connection: Connection, selection: Selection, limit: int) -> list[bytes]:
-    """The newest first."""
-    query = _selected(select(_m.message_id), selection).order_by(_m.message_id.desc())
-    return list(connection.execute(query.limit(limit)).scalars())
+def list_redrivable(
+    connection: Connection, selection: Selection, place: Place, limit: int
+) -> list[Place]:
+    """Client by client, of each the oldest first, as they came."""
+    query = select(_m.client_id, _m.message_id).where(*_meant(selection))
+    return [Place(*row) for row in rows_after(connection, query, "failed", place, limit)]
 
 
 def lock_failed(connection: Connection, ids: Sequence[bytes]) -> list[Standing]:
@@ -147,17 +150,18 @@ def _within(query: Select[Any], domain: str | None) -> Select[Any]:
     return query if domain is None else query.where(_r.domain == domain)
 
 
-def _redrivable() -> ColumnElement[bool]:
-    return _m.encrypted_body.is_not(None) & func.coalesce(_m.reason, "").not_in(LASTING)
-
-
-def _selected(query: Select[Any], selection: Selection) -> Select[Any]:
-    """Along the failed ones: however many were delivered in that time, they aren't looked at."""
-    asked = {_m.domain: selection.domain, _m.client_id: selection.client_id}
-    asked[_m.reason] = selection.reason
-    return query.with_hint(messages, "FORCE INDEX (ix_messages_status)").where(
-        _m.status == "failed",
+def _meant(selection: Selection) -> list[ColumnElement[bool]]:
+    """Beside the state. Along the index of states only this domain's are read."""
+    conditions = [
         _m.message_id >= selection.first_id,
         _m.message_id < selection.end_id,
-        *(column == value for column, value in asked.items() if value is not None),
-    )
+        _m.encrypted_body.is_not(None),
+        func.coalesce(_m.reason, "").not_in(LASTING),
+    ]
+    if selection.domain is not None:
+        conditions.append(in_domain(selection.domain))
+    if selection.client_id is not None:
+        conditions.append(_m.client_id == selection.client_id)
+    if selection.reason is not None:
+        conditions.append(_m.reason == selection.reason)
+    return conditions

@@ -22,6 +22,7 @@ from main_server.database import transact
 from main_server.failed import repository
 from main_server.failed.repository import LASTING, Redrive, Selection, Standing
 from main_server.keys.lifetimes import MAX_LIFETIME
+from main_server.messages.in_state import START
 from main_server.reading.scope import Asked, domain_within
 from main_server.users.viewer import Viewer
 
@@ -69,6 +70,8 @@ def start(engine: Engine, viewer: Viewer, order: Order, redrive_id: UUID, now: d
             expected=expected,
             state="running",
             next_at=moment,
+            after_client=START.client_id,
+            after_id=START.message_id,
             redriven=0,
             actor=viewer.actor,
             created_at=moment,
@@ -146,17 +149,21 @@ def _take_turn(connection: Connection, now: datetime) -> int | None:
     redrive = repository.lock_due(connection, moment)
     if redrive is None:
         return None
-    ids = repository.list_redrivable(connection, redrive.left, redrive.rate_per_second)
-    if not ids:
+    places = repository.list_redrivable(
+        connection, redrive.selection, redrive.place, redrive.rate_per_second
+    )
+    if not places:
         repository.go_on(connection, redrive, state="finished", ended_at=moment)
         details = {"redriven": redrive.redriven}
         _note(connection, redrive.actor, "redrive.finished", redrive, details, now)
         return 0
-    done = _queue_again(connection, repository.lock_failed(connection, ids), now)
+    failed = repository.lock_failed(connection, [one.message_id for one in places])
+    done = _queue_again(connection, failed, now)
     repository.go_on(
         connection,
         redrive,
-        first_id=_after(ids[-1]),
+        after_client=places[-1].client_id,
+        after_id=places[-1].message_id,
         next_at=from_ms(to_ms(now) + 1000),
         redriven=redrive.redriven + len(done),
     )
@@ -209,10 +216,6 @@ def _note(
 ) -> None:
     subject = str(UUID(bytes=redrive.redrive_id))
     audit.append(connection, Entry(actor, action, subject, redrive.domain, details), now)
-
-
-def _after(message_id: bytes) -> bytes:
-    return (int.from_bytes(message_id, "big") + 1).to_bytes(16, "big")
 
 
 def _bound(ids: Sequence[UUID]) -> None:

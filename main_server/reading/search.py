@@ -1,9 +1,10 @@
 """Lists of messages for a person: newest first, a page at a time.
 
-A page looks at no more than `LOOKED_AT` entries of an index, however many messages there are: where
-that isn't enough to fill it, it says how far back it has looked, and the next one goes on there.
-Only a person's own clients are walked, so that neither a page nor how far it came says anything of
-anybody else's messages (I12).
+There are indexes by client, by client and state, and by client and number, and a person's own
+clients alone are walked: a page costs the same however many messages there are, and neither it nor
+how long it took says anything of anybody else's (I12). What no index narrows down is looked for in
+a bounded number of rows: where that isn't enough to fill a page, it says how far back it has
+looked, and the next one goes on there.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,19 +13,24 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Engine
 
-from gatepost.errors import CannotOpen, KeysUnavailable
+from gatepost.errors import CannotOpen, FieldError, Invalid, KeysUnavailable
 from gatepost.ids import first_id_at, id_ms
 from main_server.database import transact
 from main_server.keys.service import Keyring
 from main_server.reading.listed import repository
-from main_server.reading.listed.repository import Entry, Found, Span
+from main_server.reading.listed.repository import Entry, Found, Lane, Span
 from main_server.reading.masking import mask
 from main_server.reading.opening import open_sealed
 from main_server.reading.scope import Asked, clients_within, domain_within
 from main_server.users.viewer import UserRole, Viewer
 
 PAGE = 50
-LOOKED_AT = 4_000
+ROWS_LOOKED_AT = 1_000
+"""Beside the index: each of them may be a page to be read from the disk."""
+NEIGHBOURS_LOOKED_AT = 4_000
+"""The same where rows are read in their order, which is many to a page of the disk."""
+MANY_CLIENTS = 100
+"""Of more than these a super-administrator's walk goes along all messages."""
 _DAYS, _DAY_MS = (1, 4, 16), 86_400_000
 
 
@@ -36,6 +42,17 @@ class Query:
     asked: Asked = field(default_factory=Asked)
     status: str | None = None
     macs: Sequence[bytes] = ()
+    reason: str | None = None
+
+    @property
+    def is_in_rows(self) -> bool:
+        """Whether no index says it all."""
+        return self.reason is not None or bool(self.macs and self.status)
+
+    def fits(self, found: Found) -> bool:
+        if not self.is_in_rows:
+            return True
+        return self.status in (None, found.status) and self.reason in (None, found.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,111 +73,122 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class _Walked:
-    """Ids that fit, newest first, complete down to `horizon`; None if that is the whole span."""
+class Walked:
+    """What fits, newest first, complete down to `horizon`; None if that is the whole span."""
 
-    ids: list[bytes]
+    found: list[Found]
     horizon: bytes | None
 
 
 def search(engine: Engine, keyring: Keyring, viewer: Viewer, query: Query) -> Page:
-    def work(connection: Connection) -> tuple[list[Entry], _Walked]:
-        walked = _walk(connection, viewer, query)
-        entries = repository.read_entries(connection, walked.ids[:PAGE]) if walked.ids else []
-        return entries, walked
+    def work(connection: Connection) -> tuple[list[Entry], Walked]:
+        walked = walk(connection, viewer, query, PAGE + 1)
+        ids = [one.message_id for one in walked.found[:PAGE]]
+        return repository.read_entries(connection, ids) if ids else [], walked
 
     entries, walked = transact(engine, work)
-    full = len(walked.ids) > PAGE
-    before = walked.ids[PAGE - 1] if full else walked.horizon
-    return Page(with_numbers(engine, keyring, entries), before, full)
+    full = len(walked.found) > PAGE
+    before = walked.found[PAGE - 1].message_id if full else walked.horizon
+    return Page(_with_numbers(engine, keyring, entries), before, full)
 
 
-def with_numbers(engine: Engine, keyring: Keyring, entries: Sequence[Entry]) -> list[Listed]:
+def walk(
+    connection: Connection, viewer: Viewer, query: Query, most: int, *, rows: bool = False
+) -> Walked:
+    """By the index that fits best; each walks from the newest id down. `rows` are read even where
+    the index alone would do."""
+    domain = domain_within(viewer, query.asked)
+    clients = clients_within(viewer, query.asked, _clients(connection, viewer, domain, query))
+    if clients == []:
+        return Walked([], None)
+    if clients is None:
+        return _walk_all(connection, query, most)
+    lanes = [Lane(one, query.status, mac) for one in clients for mac in query.macs or (None,)]
+    return _walk_lanes(connection, lanes, query, most, rows or query.is_in_rows)
+
+
+def _with_numbers(engine: Engine, keyring: Keyring, entries: Sequence[Entry]) -> list[Listed]:
     return [Listed(one, _number_of(engine, keyring, one)) for one in entries]
 
 
-def _walk(connection: Connection, viewer: Viewer, query: Query) -> _Walked:
-    """By the index that fits best; each walks from the newest id down."""
-    domain = domain_within(viewer, query.asked)
-    of_domain = _clients(connection, viewer, domain)
-    clients = clients_within(viewer, query.asked, of_domain)
-    if clients == []:
-        return _Walked([], None)
-    if query.macs:
-        found = repository.walk_sender(
-            connection, query.macs, query.span, PAGE + 1, clients, query.status
-        )
-        newest = sorted((one.message_id for one in found), reverse=True)
-        return _Walked(newest[: PAGE + 1], None)
-    if clients is None:
-        return _Walked([one.message_id for one in _everybodys(connection, query)], None)
-    return _walk_clients(connection, clients, query)
-
-
-def _clients(connection: Connection, viewer: Viewer, domain: str | None) -> list[str] | None:
+def _clients(
+    connection: Connection, viewer: Viewer, domain: str | None, query: Query
+) -> list[str] | None:
+    """None for everybody's: they aren't walked one by one."""
     if viewer.role is UserRole.USER:
         return [one for one in sorted(viewer.client_ids) if one.startswith(f"{viewer.domain}:")]
-    return None if domain is None else repository.list_clients(connection, domain)
+    if domain is not None:
+        return repository.list_clients(connection, domain)
+    if query.status is None:
+        return None
+    found = repository.list_clients(connection, None, MANY_CLIENTS + 1)
+    return found if len(found) <= MANY_CLIENTS else None
 
 
-def _everybodys(connection: Connection, query: Query) -> list[Found]:
-    if query.status is not None:
-        return repository.walk_status(connection, query.status, query.span, PAGE + 1)
-    return repository.walk_all(connection, query.span, PAGE + 1)
+def _walk_all(connection: Connection, query: Query, most: int) -> Walked:
+    if query.macs:
+        words = "say in which domain the number is looked for"
+        raise Invalid(errors=[FieldError("/domain", words)])
+    if query.status is None:
+        return Walked(repository.walk_all(connection, query.span, most), None)
+    found = repository.walk_all(connection, query.span, NEIGHBOURS_LOOKED_AT)
+    horizon = found[-1].message_id if len(found) == NEIGHBOURS_LOOKED_AT else None
+    fits = [one for one in found if one.status == query.status]
+    return Walked([one for one in fits if query.reason in (None, one.reason)], horizon)
 
 
-def _walk_clients(connection: Connection, clients: Sequence[str], query: Query) -> _Walked:
-    """Part of the time after part, until there is a page: most are full after the newest one."""
-    ids: list[bytes] = []
-    left = LOOKED_AT
+def _walk_lanes(
+    connection: Connection, lanes: Sequence[Lane], query: Query, most: int, rows: bool
+) -> Walked:
+    """Part of the time after part, until there is enough: mostly there is after the newest one."""
+    found: list[Found] = []
+    left = ROWS_LOOKED_AT
     for part in _parts(query.span):
-        each = PAGE + 1 if query.status is None else max(1, left // len(clients))
-        asked = clients
-        if query.status is None and len(clients) > PAGE:
-            asked = _latest_of(connection, clients, part)
-        looked = repository.walk_clients(connection, asked, part, each)
-        walked = _merge(looked, each, query.status)
-        ids += walked.ids
+        each, asked = most, lanes
+        if rows:
+            each = max(1, left // len(lanes))
+        elif len(lanes) > PAGE:
+            asked = _latest_of(connection, lanes, part, most)
+        looked = repository.walk_lanes(connection, asked, part, each, rows=rows)
+        walked = _merge(looked, each, query)
+        found += walked.found
         left -= len(looked)
-        if walked.horizon is not None or len(ids) > PAGE:
-            return _Walked(ids[: PAGE + 1], walked.horizon)
-    return _Walked(ids, None)
+        if walked.horizon is not None or len(found) >= most:
+            return Walked(found[:most], walked.horizon)
+    return Walked(found, None)
 
 
 def _parts(span: Span) -> Iterator[Span]:
-    """From the newest on, each longer than the one before. Each client is asked for once in each
-    day of a part: a part of thirty days costs thirty times what one day does."""
+    """From the newest on, each longer than the one before. Each lane is entered once in each day of
+    a part: a part of thirty days costs thirty times what one day does."""
     end = span.end
     for days in _DAYS:
-        first = first_id_at(id_ms(UUID(bytes=end)) - days * _DAY_MS)
-        if first <= span.first:
+        start_ms = id_ms(UUID(bytes=end)) - days * _DAY_MS
+        if start_ms <= id_ms(UUID(bytes=span.first)):
             break
-        yield Span(first, end)
-        end = first
+        yield Span(first_id_at(start_ms), end)
+        end = first_id_at(start_ms)
     yield Span(span.first, end)
 
 
-def _merge(looked: Sequence[tuple[str, Found]], each: int, status: str | None) -> _Walked:
-    """Of a client of which not all was looked at, only what it had down to there is known, and so
-    of all of them."""
-    by_client: dict[str, list[Found]] = {}
-    for client, found in looked:
-        by_client.setdefault(client, []).append(found)
-    cut = [min(f.message_id for f in found) for found in by_client.values() if len(found) == each]
+def _merge(looked: Sequence[tuple[Lane, Found]], each: int, query: Query) -> Walked:
+    """Of a lane of which not all was looked at, only what it had down to there is known, and so of
+    all of them."""
+    by_lane: dict[Lane, list[Found]] = {}
+    for lane, found in looked:
+        by_lane.setdefault(lane, []).append(found)
+    cut = [min(f.message_id for f in found) for found in by_lane.values() if len(found) == each]
     horizon = max(cut, default=None)
-    fits = [
-        found.message_id
-        for _, found in looked
-        if status in (None, found.status) and (horizon is None or found.message_id >= horizon)
-    ]
-    return _Walked(sorted(fits, reverse=True), horizon)
+    known = [found for _, found in looked if horizon is None or found.message_id >= horizon]
+    known.sort(key=lambda one: one.message_id, reverse=True)
+    return Walked([one for one in known if query.fits(one)], horizon)
 
 
-def _latest_of(connection: Connection, clients: Sequence[str], span: Span) -> list[str]:
-    """A page of the newest messages is by those clients whose latest ones are the newest."""
-    latest = repository.walk_clients(connection, clients, span, 1)
+def _latest_of(connection: Connection, lanes: Sequence[Lane], span: Span, most: int) -> list[Lane]:
+    """A page of the newest messages is of those lanes whose latest ones are the newest."""
+    latest = repository.walk_lanes(connection, lanes, span, 1, rows=False)
     latest.sort(key=lambda one: one[1].message_id, reverse=True)
-    return [client for client, _ in latest[: PAGE + 1]]
+    return [lane for lane, _ in latest[:most]]
 
 
 def _number_of(engine: Engine, keyring: Keyring, entry: Entry) -> str | None:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, select, text
 
+from main_server.messages.in_state import Place, rows_after
 from main_server.tables import messages
 
 _LOCK = "gatepost.reconciler"
@@ -15,9 +16,14 @@ _LOCK = "gatepost.reconciler"
 class Waiting:
     """A row that says `queued`, where its message should be waiting, and since when."""
 
+    client_id: str
     message_id: bytes
     queue: str
     due_at: datetime
+
+    @property
+    def place(self) -> Place:
+        return Place(self.client_id, self.message_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +46,15 @@ class Row:
     generation: int
 
 
-def list_waiting(connection: Connection, after: bytes, limit: int) -> list[Waiting]:
-    """Rows that wait, after a place in the order of ids.
+def list_waiting(connection: Connection, place: Place, limit: int) -> list[Waiting]:
+    """Rows that wait, after a place.
 
     When they are due is for our caller to see: to search for those that are would mean to look at
     all that aren't, however many.
     """
-    query = (
-        select(messages.c.message_id, messages.c.queue, messages.c.due_at)
-        .where(messages.c.status == "queued", messages.c.message_id > after)
-        .order_by(messages.c.message_id)
-        .limit(limit)
-    )
-    return [Waiting(*row) for row in connection.execute(query)]
+    columns = [messages.c[name] for name in Waiting.__slots__]
+    rows = rows_after(connection, select(*columns), "queued", place, limit)
+    return [Waiting(*row) for row in rows]
 
 
 def read_queued(connection: Connection, ids: Sequence[bytes]) -> list[Row]:

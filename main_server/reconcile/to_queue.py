@@ -17,6 +17,7 @@ from gatepost.queue import Entry, Queues
 from gatepost.sealing import Sealer
 from main_server.database import Ledger, transact
 from main_server.keys.service import Keyring
+from main_server.messages.in_state import START, Place
 from main_server.messages.repository import mark_failed
 from main_server.reconcile import repository
 from main_server.reconcile.repository import Row, Waiting
@@ -25,11 +26,9 @@ OVERDUE_MS = 5_000
 BATCH = 2_000
 """Rows that are looked at in one step, whether they are overdue or not."""
 
-FIRST = bytes(16)
-
 
 class ToQueue:
-    """A cursor that rolls over the waiting rows, from the oldest to the newest, again and again."""
+    """A cursor that rolls over the waiting rows, client by client, again and again."""
 
     def __init__(self, ledger: Ledger, keyring: Keyring, queues: Queues, clock: Clock) -> None:
         self._ledger = ledger
@@ -37,16 +36,16 @@ class ToQueue:
         self._queues = queues
         self._clock = clock
         self._sealer = Sealer()
-        self._after = FIRST
+        self._place = START
 
     def start_over(self) -> None:
-        self._after = FIRST
+        self._place = START
 
     async def step(self) -> tuple[int, bool]:
         """One batch: how many were enqueued again, and whether the cursor has come to the end."""
-        waiting = await self._ledger.run(_list_waiting, self._after)
+        waiting = await self._ledger.run(_list_waiting, self._place)
         at_end = len(waiting) < BATCH
-        self._after = FIRST if at_end else waiting[-1].message_id
+        self._place = START if at_end else waiting[-1].place
         due_before = from_ms(self._clock.now_ms() - OVERDUE_MS)
         overdue = [one for one in waiting if one.due_at < due_before]
         enqueued = 0
@@ -104,8 +103,8 @@ class ToQueue:
         )
 
 
-def _list_waiting(engine: Engine, after: bytes) -> list[Waiting]:
-    return transact(engine, lambda c: repository.list_waiting(c, after, BATCH))
+def _list_waiting(engine: Engine, place: Place) -> list[Waiting]:
+    return transact(engine, lambda c: repository.list_waiting(c, place, BATCH))
 
 
 def _by_queue(overdue: Sequence[Waiting]) -> dict[str, list[bytes]]:

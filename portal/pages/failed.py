@@ -127,7 +127,7 @@ async def _page(
         visit,
         problem.status if problem else 200,
         filters=filters,
-        reasons=reasons.reasons,
+        reasons=reasons,
         page=page,
         redrives=redrives.redrives,
         done=done,

@@ -4,21 +4,20 @@ was told: no question of a person may read the ledger from end to end."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, select
 
 from main_server.tables import clients, messages
 
 _c = messages.c
 
-# Written out: there may be many clients, and SQLAlchemy would make each of their parts anew.
+# Written out: there may be many lanes, and SQLAlchemy would make each of their parts anew.
 _WALK = (
-    "(SELECT client_id, message_id, status FROM messages FORCE INDEX (ix_messages_client)"
-    " WHERE client_id = %s AND message_id >= %s AND message_id < %s"
+    "(SELECT %s, message_id, {read} FROM messages FORCE INDEX ({index})"
+    " WHERE {narrowed}client_id = %s AND message_id >= %s AND message_id < %s"
     " ORDER BY message_id DESC LIMIT %s)"
 )
-_CLIENTS_A_STATEMENT = 50
+_LANES_A_STATEMENT = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +26,27 @@ class Span:
 
     first: bytes
     end: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One client's entries in an index: all, those in one state, or those of one number."""
+
+    client_id: str
+    status: str | None = None
+    mac: bytes | None = None
+
+    @property
+    def index(self) -> str:
+        if self.mac is not None:
+            return "ix_messages_sender"
+        return "ix_messages_client" if self.status is None else "ix_messages_status"
+
+    @property
+    def narrowed(self) -> tuple[str, tuple[str | bytes, ...]]:
+        if self.mac is not None:
+            return "sender_number_hashed = %s AND ", (self.mac,)
+        return ("", ()) if self.status is None else ("status = %s AND ", (self.status,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,69 +68,49 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An id that was looked at, with what decides whether it is shown."""
+    """An id that was come by. Its state and reason are there if the row was read as well."""
 
     message_id: bytes
-    status: str
+    status: str | None
+    reason: str | None
 
 
-def list_clients(connection: Connection, domain: str) -> list[str]:
-    query = select(clients.c.client_id).where(clients.c.domain == domain)
-    return list(connection.execute(query.order_by(clients.c.client_id)).scalars())
+def list_clients(connection: Connection, domain: str | None, limit: int | None = None) -> list[str]:
+    query = select(clients.c.client_id).order_by(clients.c.client_id).limit(limit)
+    if domain is not None:
+        query = query.where(clients.c.domain == domain)
+    return list(connection.execute(query).scalars())
 
 
-def walk_clients(
-    connection: Connection, of: Sequence[str], span: Span, limit: int
-) -> list[tuple[str, Found]]:
-    """The newest messages of each of these clients: at most `limit` each, in no order."""
-    found: list[tuple[str, Found]] = []
-    for first in range(0, len(of), _CLIENTS_A_STATEMENT):
-        part = of[first : first + _CLIENTS_A_STATEMENT]
-        values = tuple(value for one in part for value in (one, span.first, span.end, limit))
-        rows = connection.exec_driver_sql(" UNION ALL ".join([_WALK] * len(part)), values)
-        found.extend((row[0], Found(row[1], row[2])) for row in rows)
+def walk_lanes(
+    connection: Connection, lanes: Sequence[Lane], span: Span, limit: int, *, rows: bool
+) -> list[tuple[Lane, Found]]:
+    """The newest of each lane: at most `limit` each, in no order. With `rows`, these are read too,
+    which costs far more than the index does."""
+    found: list[tuple[Lane, Found]] = []
+    read = "status, reason" if rows else "NULL, NULL"
+    for first in range(0, len(lanes), _LANES_A_STATEMENT):
+        part, parts, values = lanes[first : first + _LANES_A_STATEMENT], [], []
+        for number, lane in enumerate(part):
+            narrowed, by = lane.narrowed
+            parts.append(_WALK.format(read=read, index=lane.index, narrowed=narrowed))
+            values += [number, *by, lane.client_id, span.first, span.end, limit]
+        said = connection.exec_driver_sql(" UNION ALL ".join(parts), tuple(values))
+        found.extend((part[row[0]], Found(row[1], row[2], row[3])) for row in said)
     return found
 
 
-def walk_status(connection: Connection, status: str, span: Span, limit: int) -> list[Found]:
-    """The newest messages of everybody in one state."""
-    query = _newest(select(_c.message_id, _c.status), span, limit).where(_c.status == status)
-    query = query.with_hint(messages, "FORCE INDEX (ix_messages_status)")
-    return [Found(*row) for row in connection.execute(query)]
-
-
 def walk_all(connection: Connection, span: Span, limit: int) -> list[Found]:
-    """The newest messages of everybody."""
-    query = _newest(select(_c.message_id, _c.status), span, limit)
+    """The newest messages of everybody, with their rows."""
+    query = select(_c.message_id, _c.status, _c.reason)
     query = query.with_hint(messages, "FORCE INDEX (PRIMARY)")
-    return [Found(*row) for row in connection.execute(query)]
-
-
-def walk_sender(
-    connection: Connection,
-    macs: Sequence[bytes],
-    span: Span,
-    limit: int,
-    of: Sequence[str] | None,
-    status: str | None,
-) -> list[Found]:
-    """The newest messages of one number, at most `limit` for each key that it was hashed under."""
-    query = _newest(select(_c.message_id, _c.status), span, limit)
-    query = query.with_hint(messages, "FORCE INDEX (ix_messages_sender)")
-    if of is not None:
-        query = query.where(_c.client_id.in_(of))
-    if status is not None:
-        query = query.where(_c.status == status)
-    of_each = [query.where(_c.sender_number_hashed == mac) for mac in macs]
-    return [Found(*row) for one in of_each for row in connection.execute(one)]
+    query = query.where(_c.message_id >= span.first, _c.message_id < span.end)
+    return [
+        Found(*row) for row in connection.execute(query.order_by(_c.message_id.desc()).limit(limit))
+    ]
 
 
 def read_entries(connection: Connection, ids: Sequence[bytes]) -> list[Entry]:
     """The newest first."""
     query = select(*(_c[name] for name in Entry.__slots__)).where(_c.message_id.in_(ids))
     return [Entry(*row) for row in connection.execute(query.order_by(_c.message_id.desc()))]
-
-
-def _newest(query: Select[Any], span: Span, limit: int) -> Select[Any]:
-    within = query.where(_c.message_id >= span.first, _c.message_id < span.end)
-    return within.order_by(_c.message_id.desc()).limit(limit)

@@ -53,7 +53,8 @@ REDRIVE = {
 @pytest.fixture
 async def signed_in(browser: Browser) -> Browser:
     page = {"messages": [LISTED], "before": "ff" * 16, "looked_back_to": None}
-    reasons = {"reasons": [{"reason": "refused", "in_words": "x", "count": 12, "redrivable": True}]}
+    reason = {"reason": "refused", "in_words": "x", "count": 12, "redrivable": True}
+    reasons = {"reasons": [reason], "counted_since": None}
     browser.main.answers |= {
         "GET /messages": (200, page),
         f"GET /messages/{ID}": (200, MESSAGE),

@@ -10,6 +10,7 @@ from gatepost.people import Account, PasswordLink, Person, UserRole
 from gatepost.service.access_tokens import Claims
 from gatepost.shown import (
     FailedReason,
+    FailedReasons,
     Listed,
     Message,
     MessagePage,
@@ -105,7 +106,8 @@ PAGES = [
     for some in ([], SOME)
     for before, looked in ((None, None), ("ff", None), ("ff", NOW))
 ]
-REASONS = [[], [FailedReason(HOSTILE, HOSTILE, 3, True), FailedReason(None, HOSTILE, 1, True)]]
+SOME_REASONS = [FailedReason(HOSTILE, HOSTILE, 3, True), FailedReason(None, HOSTILE, 1, True)]
+REASONS = [FailedReasons([], None), FailedReasons(SOME_REASONS, NOW)]
 WRONG = [None, PROBLEM, PROBLEM | {"errors": [{"pointer": "/reason", "detail": HOSTILE}]}]
 CASES += [
     (
@@ -139,7 +141,7 @@ CASES += [
         },
     )
     for filters, reasons in zip(FILTERS, REASONS, strict=True)
-    for page in PAGES[-2:]
+    for page in (PAGES[0], *PAGES[-2:])
     for redrives in ([], [redrive(), redrive(state="stopped", ended_at=NOW, domain=None)])
     for done in ("", "redriven-3", "discarded-3", "started", "stopped", HOSTILE)
     for problem in (None, PROBLEM)

@@ -12,13 +12,15 @@ from gatepost.errors import Invalid, NotFound
 from gatepost.queue import Delivery, Queues, connect
 from main_server.database import Ledger, transact
 from main_server.failed import service
-from main_server.failed.repository import Redrive, Selection, count_by_reason, find_redrive
+from main_server.failed.listing import Counted, count_by_reason
+from main_server.failed.repository import Redrive, Selection, find_redrive
 from main_server.failed.service import Order
 from main_server.keys.lifetimes import MAX_LIFETIME
+from main_server.reading.search import Query
 from main_server.reconcile.to_queue import ToQueue
 from tests.integration.main_server.conftest import settlement
 from tests.integration.main_server.reconcile.conftest import clock_ahead
-from tests.integration.main_server.town import SUPER, Town
+from tests.integration.main_server.town import SUPER, Town, span
 
 LAST = b"\xff" * 16
 
@@ -71,8 +73,17 @@ def test_they_are_counted_by_reason(town: Town) -> None:
     failed(town, 2), failed(town, 1, reason="attempts_used"), town.send("a")
     other = Town(town.engine, town.ring)
     failed(other)
-    counted = transact(town.engine, lambda c: count_by_reason(c, selection(town)))
-    assert counted == {"refused": 2, "attempts_used": 1}
+    query = Query(span(), status="failed")
+    counted = count_by_reason(town.engine, town.admin(), query)
+    assert counted == Counted([("refused", 2), ("attempts_used", 1)], None)
+
+
+def test_many_are_counted_back_to_a_time(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("main_server.reading.search.ROWS_LOOKED_AT", 4)
+    ids = failed(town, 5)
+    counted = count_by_reason(town.engine, town.admin(), Query(span(), status="failed"))
+    assert counted.since == ids[3].bytes, "of two clients, two entries each were looked at"
+    assert counted.reasons == [("refused", 2)]
 
 
 def test_a_redrive_starts_each_message_anew_and_no_more(town: Town) -> None:

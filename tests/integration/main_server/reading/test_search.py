@@ -8,11 +8,12 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Connection, event, text
 
+from gatepost.errors import Invalid
 from gatepost.ids import first_id_at, id_ms
 from main_server.database import transact
 from main_server.reading import search as module
-from main_server.reading.listed.repository import walk_all, walk_clients, walk_sender, walk_status
-from main_server.reading.search import LOOKED_AT, PAGE
+from main_server.reading.listed.repository import Lane, walk_all, walk_lanes
+from main_server.reading.search import NEIGHBOURS_LOOKED_AT, PAGE, ROWS_LOOKED_AT
 from main_server.users.viewer import Viewer
 from tests.integration.main_server.town import (
     NUMBER,
@@ -27,11 +28,12 @@ def newest_first(*ids: UUID) -> list[UUID]:
     return sorted(ids, reverse=True)
 
 
-def all_pages(town: Town, viewer: Viewer, **given: object) -> list[UUID]:
+def all_pages(town: Town, viewer: Viewer, **given: Any) -> list[UUID]:
     found: list[UUID] = []
     end = None
+    first = given.pop("first", bytes(16))
     while True:
-        page = town.find(viewer, span=span(end=end), **given)
+        page = town.find(viewer, span=span(first, end), **given)
         found += [UUID(bytes=one.entry.message_id) for one in page.messages]
         if page.before is None:
             return found
@@ -72,7 +74,7 @@ def test_pages_leave_nothing_out_and_repeat_nothing(
     """However uneven the clients are, and however little a page may look at, or at once."""
     monkeypatch.setattr(module, "_DAY_MS", day_ms)
     monkeypatch.setattr(module, "PAGE", 4)
-    monkeypatch.setattr(module, "LOOKED_AT", 6)
+    monkeypatch.setattr(module, "ROWS_LOOKED_AT", 6)
     sent = town.send("a", 1) + town.send("b", 9) + town.send("a", 5) + town.send("b", 2)
     for one in sent[::3]:
         town.client("a").force(one, status="failed", reason="expired")
@@ -131,11 +133,16 @@ def test_what_is_foreign_is_empty_like_what_is_not_there(town: Town, ring: objec
     assert town.found(stranger) == []
 
 
+def walked(**narrowed: Any) -> Callable[[Connection], object]:
+    lanes = [Lane(client, **narrowed) for client in ("x:a", "x:b")]
+    return lambda c: walk_lanes(c, lanes, span(), PAGE, rows=False)
+
+
 WALKS: dict[str, Callable[[Connection], object]] = {
-    "ix_messages_client": lambda c: walk_clients(c, ["x:a", "x:b"], span(), PAGE),
-    "ix_messages_status": lambda c: walk_status(c, "failed", span(), PAGE),
+    "ix_messages_client": walked(),
+    "ix_messages_status": walked(status="failed"),
+    "ix_messages_sender": walked(mac=bytes(32)),
     "PRIMARY": lambda c: walk_all(c, span(), PAGE),
-    "ix_messages_sender": lambda c: walk_sender(c, [bytes(32)], span(), PAGE, ["x:a"], "failed"),
 }
 
 
@@ -164,14 +171,54 @@ def test_each_walk_goes_along_its_index_and_sorts_nothing(town: Town, index: str
 
 def test_a_page_looks_at_no_more_than_it_may(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     """The promise is 5,000 rows: here it is counted by the server, in a client with more."""
-    monkeypatch.setattr(module, "LOOKED_AT", 400)
-    town.send("a", 500)
-    for given, most in (({}, 2 * PAGE), ({"status": "failed"}, 400), ({"status": "queued"}, 450)):
+    monkeypatch.setattr(module, "ROWS_LOOKED_AT", 200)
+    macs = [mac for _, mac in town.ring.number_hashes(town.domain, NUMBER)]
+    town.send("a", 500, number=NUMBER)
+    by_index = 2 * PAGE + 10
+    for given, most in (
+        ({}, by_index),
+        ({"status": "failed"}, by_index),
+        ({"status": "queued"}, by_index),
+        ({"macs": macs}, by_index),
+        ({"macs": macs, "status": "failed"}, 200),
+        ({"status": "queued", "reason": "refused"}, 200),
+    ):
         before = rows_read(town)
-        page = town.find(town.user("a"), **given)
+        town.find(town.user("a"), **given)
         assert rows_read(town) - before <= most + partitions(town), given
-        assert page.before is not None
-    assert LOOKED_AT + 2 * PAGE < 5_000
+    assert town.find(town.user("a"), macs=macs, status="failed").before is not None
+    assert ROWS_LOOKED_AT + 2 * PAGE < NEIGHBOURS_LOOKED_AT + 2 * PAGE < 5_000
+
+
+def test_what_others_have_is_not_read(town: Town) -> None:
+    """However much it is: else the time that a page takes would tell of it (I12)."""
+    macs = [mac for _, mac in town.ring.number_hashes(town.domain, NUMBER)]
+    for one in town.send("b", 500, number=NUMBER):
+        town.client("b").force(one, status="failed", reason="refused")
+    for given in ({}, {"status": "failed"}, {"macs": macs}, {"macs": macs, "status": "failed"}):
+        before = rows_read(town)
+        assert town.found(town.user("a"), **given) == []
+        assert rows_read(town) - before <= partitions(town), given
+
+
+def test_a_place_before_everything_is_the_end(town: Town) -> None:
+    town.send("a")
+    for viewer in (town.user("a"), town.admin(), SUPER):
+        assert town.found(viewer, span=span(first_id_at(1_600_000_000_000), bytes(15) + b"1")) == []
+
+
+def test_of_all_messages_a_bounded_number_is_looked_at(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there are too many clients to go along them."""
+    monkeypatch.setattr(module, "MANY_CLIENTS", 0)
+    monkeypatch.setattr(module, "NEIGHBOURS_LOOKED_AT", 3)
+    sent = town.send("a", 4)
+    town.client("a").force(sent[0], status="failed", reason="refused")
+    first = first_id_at(id_ms(sent[0]))
+    assert sent[0] in all_pages(town, SUPER, status="failed", first=first)
+    with pytest.raises(Invalid):
+        town.find(SUPER, macs=[bytes(32)])
 
 
 def rows_read(town: Town) -> int:

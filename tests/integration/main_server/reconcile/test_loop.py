@@ -68,7 +68,7 @@ class MainServer:
 
     @property
     def cursor(self) -> bytes:
-        return self.reconciler._to_queue._after
+        return self.reconciler._to_queue._place.message_id
 
     @property
     def enqueued(self) -> int:
