@@ -36,6 +36,7 @@ QUIET = [
     "--disable-gpu",
     "--disable-quic",
     "--disable-sync",
+    "--lang=en-GB",
     "--no-first-run",
 ]
 PATIENCE_MS = 10_000
@@ -116,9 +117,12 @@ class Visitor:
         assert answer.status == status, self.page.inner_text("body")
         return self.page
 
-    def sign_in(self, user: User, password: str = PASSWORD) -> Page:
-        self.goto(f"/d/{user.domain}/login")
-        self.field("Name").fill(user.name)
+    def sign_in(self, user: User) -> Page:
+        return self.sign_in_as(user.domain, user.name, PASSWORD)
+
+    def sign_in_as(self, domain: str, name: str, password: str) -> Page:
+        self.goto(f"/d/{domain}/login")
+        self.field("Name").fill(name)
         self.field("Password").fill(password)
         self.button("Sign in").click()
         self.page.wait_for_url("**/messages")

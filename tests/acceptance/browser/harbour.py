@@ -72,16 +72,14 @@ class Harbour:
             said = {"sender_number": NUMBER, "message_body": body}
             return [accepted(post(client, json=said)) for _ in range(count)]
 
-    def fail(self, message_id: str) -> None:
+    def fail(self, message_id: str, reason: str = "refused") -> None:
         """As a worker would say of one that is refused for good."""
         statement = text(
-            "UPDATE messages SET status = 'failed', reason = 'refused', delivered_at = NULL"
+            "UPDATE messages SET status = 'failed', reason = :reason, delivered_at = NULL"
             " WHERE message_id = UNHEX(REPLACE(:id, '-', ''))"
         )
-        transact(self.site.engine, lambda c: c.execute(statement, {"id": message_id}))
-
-    def is_delivered(self, message_id: str) -> bool:
-        return not self.site.undelivered([message_id])
+        given = {"id": message_id, "reason": reason}
+        transact(self.site.engine, lambda c: c.execute(statement, given))
 
     def _client(self, name: str) -> TlsFiles:
         return self.site.issue(Identity(DOMAIN, Role.CLIENT, name)).files
