@@ -12,7 +12,7 @@ FOCUSED = """() => {
     const one = document.activeElement, box = one.getBoundingClientRect();
     const style = getComputedStyle(one);
     return {
-        what: one === document.body ? "" : one.id || one.innerText || one.getAttribute("href"),
+        what: one === document.body ? "" : one.id || one.innerText || one.name || one.href,
         outline: style.outlineStyle === "none" ? 0 : parseFloat(style.outlineWidth),
         inside: box.left >= 0 && box.right <= innerWidth && box.bottom > 0 && box.top < innerHeight,
     }}"""

@@ -65,6 +65,7 @@ def test_it_is_good_to_look_at(
     visitor = visitors.of(place.who)
     visitor.troubles.clear()
     page = visitor.page
+    page.set_viewport_size({"width": DESK[0], "height": DESK[1]})
     place.way(visitor, harbour)
     assert page.title().endswith(" · Gatepost")
     assert page.locator("h1").count() == 1
@@ -85,7 +86,6 @@ def test_it_is_good_to_look_at(
     page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
     found = axe.findings(page)
     assert not found, f"phone: {axe.in_words(found)}"
-    page.set_viewport_size({"width": DESK[0], "height": DESK[1]})
     assert visitor.troubles == []
 
 
