@@ -8,16 +8,11 @@ import pytest
 from fastapi.routing import APIRoute
 from playwright.sync_api import Browser, Page
 
-from portal.app import create_api
-from portal.assets import Assets
-from portal.context import Context
-from portal.keys import Keys
-from portal.rendering import Pages
 from tests.acceptance.browser import axe, pictures
 from tests.acceptance.browser.chrome import DESK, PHONE, Visitor
 from tests.acceptance.browser.harbour import Harbour
 from tests.acceptance.browser.places import PATHS_THAT_SHOW_NO_PAGE, PLACES, Place
-from tests.acceptance.test_roles import routes_of
+from tests.acceptance.portal.routes import CONTEXT, PORTAL_ROUTES
 
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 NARROWEST = (320, 640)
@@ -103,13 +98,11 @@ def wider_than(page: Page, width: int) -> list[str]:
 
 
 def test_no_page_is_left_out() -> None:
-    assets = Assets()
-    context = Context(None, Keys(), Pages(assets), assets, "gatepost")  # type: ignore[arg-type]
     paths = {
         path
-        for path, route in routes_of(create_api(context))
+        for path, route in PORTAL_ROUTES
         if isinstance(route, APIRoute) and "GET" in (route.methods or ())
     }
     assert paths - PATHS_THAT_SHOW_NO_PAGE == {place.route for place in PLACES}
-    templates = {one for one in context.pages.environment.list_templates() if one.endswith(".html")}
+    templates = {one for one in CONTEXT.pages.environment.list_templates() if one.endswith(".html")}
     assert templates - PARTS == {place.template for place in PLACES}
