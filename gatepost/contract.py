@@ -96,6 +96,8 @@ class SettleItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     started_at: Ms
     ended_at: Ms
     due_at: Ms | None = None
+    generation: Annotated[int, Meta(ge=0)] = 0
+    """Of the delivery: how often the message had been redriven by then."""
     envelope: msgspec.Raw = NO_ENVELOPE
     """With a failure, so that a message that was never registered leaves its row."""
 

@@ -181,5 +181,6 @@ def _item(
         started_at=start,
         ended_at=end,
         due_at=None if failed else end + int(decision.delay * 1000),
+        generation=delivery.generation,
         envelope=envelope_of(delivery) if failed else NO_ENVELOPE,
     )

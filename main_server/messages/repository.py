@@ -34,7 +34,7 @@ _if = getattr(func, "if")
 # The statements of the hot path are written out: made by SQLAlchemy they take several times the
 # CPU, for each row and for each value of an IN.
 _LOCK = (
-    "SELECT message_id, status, expires_at, reason FROM messages"
+    "SELECT message_id, status, expires_at, reason, generation FROM messages"
     " WHERE message_id IN %(ids)s ORDER BY message_id FOR UPDATE"
 )
 _QUEUED_COLUMNS = (
@@ -83,6 +83,7 @@ class Standing:
     status: str
     expires_at: datetime
     reason: str | None = None
+    generation: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def lock_standings(connection: Connection, ids: Sequence[bytes]) -> dict[bytes, 
     if not ids:
         return {}
     rows = connection.exec_driver_sql(_LOCK, {"ids": ids})
-    return {row[0]: Standing(row[1], row[2], row[3]) for row in rows}
+    return {row[0]: Standing(*row[1:]) for row in rows}
 
 
 def insert_queued(

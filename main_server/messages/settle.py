@@ -14,6 +14,7 @@ from main_server.keys.service import Keyring
 from main_server.messages import repository
 from main_server.messages.arrivals import Arrival, arrive, failed_row, readable
 from main_server.messages.bisect import bisect
+from main_server.messages.repository import Standing
 
 
 def settle(engine: Engine, keyring: Keyring, items: Sequence[SettleItem]) -> list[UUID]:
@@ -45,8 +46,8 @@ def _settle(
     held = data_keys.hold(connection)  # before any row, as everybody does
     standings = repository.lock_standings(connection, [item.message_id.bytes for item in items])
     for item in items:
-        if item.message_id.bytes in standings:
-            _advance(connection, item)
+        if standing := standings.get(item.message_id.bytes):
+            _advance(connection, item, standing)
         elif item.outcome is Settlement.FAILED and item.message_id in arrivals:
             arrival = arrivals[item.message_id]
             opened = arrival.content is not None or arrival.locked
@@ -56,7 +57,10 @@ def _settle(
     repository.add_attempts(connection, [_attempt(item) for item in items])
 
 
-def _advance(connection: Connection, item: SettleItem) -> None:
+def _advance(connection: Connection, item: SettleItem, standing: Standing) -> None:
+    """What is said, or said again, of a life before the message was redriven changes nothing."""
+    if item.generation != standing.generation:
+        return
     message_id = item.message_id.bytes
     if item.outcome is Settlement.FAILED:
         repository.mark_failed(connection, [message_id], item.attempt, item.reason)

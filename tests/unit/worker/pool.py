@@ -39,13 +39,15 @@ def metrics() -> DeliveryMetrics:
     return DeliveryMetrics()
 
 
-def delivery(attempts: int = 1, payload: bytes = b'{"request_id":"r"}') -> Delivery:
+def delivery(
+    attempts: int = 1, payload: bytes = b'{"request_id":"r"}', generation: int = 0
+) -> Delivery:
     return Delivery(
         id=ids.new().bytes,
         payload=payload,
         tag=b"t" * 8,
         attempts=attempts,
-        generation=0,
+        generation=generation,
         priority=5,
         enqueued_at=0,
         expires_at=None,

@@ -106,6 +106,22 @@ def test_a_redrive_starts_each_message_anew_and_no_more(town: Town) -> None:
     assert look(town, redrive).state == "finished"
 
 
+def test_what_was_said_before_the_redrive_says_nothing_of_what_is_after_it(town: Town) -> None:
+    """A worker whose answer was lost settles again; by then the message has another life (I2)."""
+    room = town.client("a")
+    envelope = room.envelope(message_id=town.ids.new())
+    room.register(envelope)
+    over = settlement(envelope, 1, Settlement.FAILED, reason="attempts_used")
+    later = settlement(envelope, 1, Settlement.RETRY, due_at=2**42)
+    room.settle(over)
+    drain(town, start(town))
+    before = room.row(envelope.message_id)
+    room.settle(over, later)
+    assert room.row(envelope.message_id) == before
+    room.settle(settlement(envelope, 2, Settlement.FAILED, reason="refused", generation=1))
+    assert states(town, [envelope.message_id]) == ["failed"]
+
+
 def test_it_goes_at_the_rate_and_on_after_a_restart(town: Town) -> None:
     """A turn needs nothing but the ledger: who takes the next one doesn't matter."""
     ids = failed(town, 7)
