@@ -60,6 +60,12 @@ class Identity:
         return client_id in (self.name, self.client_id)
 
 
+def is_name(name: str | None = None, domain: str | None = None) -> bool:
+    """Whether somebody could be called that."""
+    named = name is None or _NAME.match(name) is not None
+    return named and (domain is None or _DOMAIN.match(domain) is not None)
+
+
 def parse_uri(uri: str) -> Identity:
     scheme, _, rest = uri.partition("://")
     parts = rest.split("/")

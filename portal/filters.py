@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from gatepost.clock import iso, to_ms
 from gatepost.errors import Invalid
+from gatepost.identity import is_name
 from gatepost.zones import begin_of
 
 
@@ -32,14 +33,18 @@ class Filters:
         return self != Filters()
 
     def asked(self, zone: ZoneInfo) -> dict[str, str]:
-        """In UTC, as the main server wants it. Raises Invalid for a date that is none."""
+        """In UTC, as the main server wants it.
+
+        Raises Invalid for a date that is none, and for what nobody is called: a number may have
+        been typed there, and none is to get into an address.
+        """
         whole = {
             "from": _day(self.first, zone),
             "to": _day(self.last, zone, following=True),
             "status": self.status,
             "reason": self.reason,
-            "client": self.client.strip(),
-            "domain": self.domain.strip(),
+            "client": _client(self.client.strip()),
+            "domain": _domain(self.domain.strip()),
             "sender": self.sender,
         }
         return {name: value for name, value in whole.items() if value}
@@ -58,6 +63,19 @@ _NAMES = frozenset(field.name for field in fields(Filters))
 
 def filters_in(given: Mapping[str, str]) -> Filters:
     return Filters(**{name: value for name, value in given.items() if name in _NAMES})
+
+
+def _client(text: str) -> str:
+    domain, _, name = text.rpartition(":")
+    if text and not is_name(name, domain or None):
+        raise Invalid("A client is written as its name, or as domain:name.")
+    return text
+
+
+def _domain(text: str) -> str:
+    if text and not is_name(domain=text):
+        raise Invalid("A domain is written as example.com.")
+    return text
 
 
 def _day(text: str, zone: ZoneInfo, *, following: bool = False) -> str:

@@ -5,44 +5,29 @@ flood of questions takes the ledger from those who deliver messages. Each proces
 """
 
 import asyncio
-import math
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from ipaddress import IPv4Address, ip_address
 
-from gatepost.errors import RateLimited, Unavailable
+from gatepost.errors import Unavailable
+from main_server.buckets import Buckets
 
-MOST_PEERS = 10_000
 _NETWORK = 8
 """Octets of an IPv6 address that name a network: whoever has one has all addresses in it."""
 
 
 class Peers:
-    """One bucket of `burst` for each address, into which `rate` flow a second."""
+    """A bucket for each address."""
 
     def __init__(
         self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._each, self._saved = 1 / rate, (burst - 1) / rate
-        self._clock = clock
-        self._full_at: OrderedDict[str, float] = OrderedDict()
-        """When each bucket will be full again; whoever is not here has a full one."""
+        self._buckets = Buckets(rate, burst, "Too many requests from this address.", clock)
 
     def take(self, address: str) -> None:
         """Raises RateLimited."""
-        who, now = _network(address), self._clock()
-        full_at = max(now, self._full_at.get(who, now))
-        wait = full_at - now - self._saved
-        if wait > 0:
-            raise RateLimited(
-                "Too many requests from this address.", retry_after=max(1, math.ceil(wait))
-            )
-        self._full_at[who] = full_at + self._each
-        self._full_at.move_to_end(who)
-        if len(self._full_at) > MOST_PEERS:
-            self._full_at.popitem(last=False)
+        self._buckets.take(_network(address))
 
 
 class Turns:

@@ -62,10 +62,10 @@ def create_router(context: Context) -> APIRouter:
         before: str | None = None,
         asker: Viewer = viewer,
     ) -> Response:
-        asked = asked_by(asker, domain, client)
-        await cross(context, asker, "failed.listed", asked, {"reason": reason})
+        asked, why = asked_by(asker, domain, client), reason_in(reason)
+        await cross(context, asker, "failed.listed", asked, {"reason": why})
         span = span_of(first, end, now_of(context), before)
-        wanted = Wanted(span, asked, "failed", reason=reason_in(reason))
+        wanted = Wanted(span, asked, "failed", reason=why)
         page = await context.ledger.run(search, context.keyring, asker, wanted)
         return answer(page_document(page))
 

@@ -18,7 +18,7 @@ from main_server.failed.repository import Redrive, list_redrives
 from main_server.failed.service import Order
 from main_server.reading.asking import asked_by, instant, reason_in, span_of
 from main_server.reading.documents import time, time_or_none
-from main_server.reading.endpoints import answer, now_of
+from main_server.reading.endpoints import answer, cross, now_of
 from main_server.reading.scope import Asked, domain_within
 from main_server.sessions.viewing import viewer_of
 from main_server.users.viewer import UserRole, Viewer
@@ -32,6 +32,7 @@ def create_router(context: Context) -> APIRouter:
 
     @router.get("")
     async def redrives(asker: Viewer = viewer) -> Response:
+        await cross(context, asker, "redrives.listed", Asked(), {})
         list_all = partial(list_redrives, domain=domain_within(asker, Asked()), limit=SHOWN)
         found = await context.ledger.run(transact, list_all)
         return answer(shown.Redrives([_redrive(one) for one in found]))
@@ -41,6 +42,8 @@ def create_router(context: Context) -> APIRouter:
         wanted = await read(request, shown.RedriveOrder)
         order = _order(asker, wanted, now_of(context))
         if wanted.dry_run:
+            meant = Asked(order.selection.domain, order.selection.client_id)
+            await cross(context, asker, "redrive.counted", meant, {"reason": wanted.reason})
             expected = await context.ledger.run(service.count, order.selection)
             return answer(_dry(asker, order, expected, now_of(context)))
         redrive_id = MessageIds(context.clock).new()

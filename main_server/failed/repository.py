@@ -88,6 +88,11 @@ def list_redrivable(
     return [Place(*row) for row in rows_after(connection, query, "failed", place, limit)]
 
 
+def list_places(connection: Connection, ids: Sequence[bytes]) -> list[Place]:
+    query = select(_m.client_id, _m.message_id).where(_m.message_id.in_(ids))
+    return [Place(*row) for row in connection.execute(query)]
+
+
 def lock_failed(connection: Connection, ids: Sequence[bytes]) -> list[Standing]:
     """Those of them that are failed now."""
     columns = _m.message_id, _m.domain, _m.reason, _m.encrypted_body.is_not(None)

@@ -6,8 +6,8 @@ due now, with the usual time until it expires.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 from uuid import UUID
@@ -21,8 +21,10 @@ from main_server.audit.chain import Entry
 from main_server.database import transact
 from main_server.failed import repository
 from main_server.failed.repository import LASTING, Redrive, Selection, Standing
+from main_server.keys.data_keys import day_of, hold_days
 from main_server.keys.lifetimes import MAX_LIFETIME
-from main_server.messages.in_state import START
+from main_server.messages.in_state import START, Place
+from main_server.reading.asking import checked_words
 from main_server.reading.scope import Asked, domain_within
 from main_server.users.viewer import Viewer
 
@@ -30,6 +32,8 @@ MOST = 200
 """Messages that are named one by one."""
 RATES = range(1, 501)
 """Messages a second: each second's are one transaction."""
+TRIED_AGAIN = timedelta(minutes=1)
+"""After a turn that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +111,14 @@ def stop(engine: Engine, viewer: Viewer, redrive_id: UUID, now: datetime) -> Red
 
 
 def take_turn(engine: Engine, now: datetime) -> int | None:
-    """A second's worth of one redrive, in one transaction; None if none is due."""
-    return transact(engine, lambda connection: _take_turn(connection, now))
+    """A second's worth of one redrive, in one transaction; None if none is due.
+
+    It is put off before it is tried: one whose turns fail lets the others have theirs.
+    """
+    redrive = transact(engine, lambda connection: _put_off(connection, now))
+    if redrive is None:
+        return None
+    return transact(engine, lambda connection: _take_turn(connection, redrive, now))
 
 
 def redrive_these(engine: Engine, viewer: Viewer, ids: Sequence[UUID], now: datetime) -> list[UUID]:
@@ -116,7 +126,8 @@ def redrive_these(engine: Engine, viewer: Viewer, ids: Sequence[UUID], now: date
     _bound(ids)
 
     def work(connection: Connection) -> list[UUID]:
-        meant = _within(connection, viewer, ids)
+        places = repository.list_places(connection, [one.bytes for one in ids])
+        meant = _administered(viewer, _lock_readable(connection, places))
         done = _queue_again(connection, meant, now)
         _note_each_domain(connection, viewer.actor, "message.redriven", done, {}, now)
         return [UUID(bytes=one.message_id) for one in done]
@@ -129,26 +140,39 @@ def discard_these(
 ) -> list[UUID]:
     """They stay failed, and out of every redrive. `reason` is for the audit log."""
     _bound(ids)
-    if not 1 <= len(reason.strip()) <= 500:
-        raise Invalid(errors=[FieldError("/reason", "say why, in 1 to 500 characters")])
+    words = checked_words(reason)
+    if not words:
+        raise Invalid(errors=[FieldError("/reason", "say why")])
 
     def work(connection: Connection) -> list[UUID]:
-        meant = _within(connection, viewer, ids)
+        failed = repository.lock_failed(connection, [one.bytes for one in ids])
+        meant = _administered(viewer, failed)
         done = [one for one in meant if one.reason != "discarded"]
         if done:
             repository.discard(connection, [one.message_id for one in done])
-        why = {"reason": reason.strip()}
+        why = {"reason": words}
         _note_each_domain(connection, viewer.actor, "message.discarded", done, why, now)
         return [UUID(bytes=one.message_id) for one in done]
 
     return transact(engine, work)
 
 
-def _take_turn(connection: Connection, now: datetime) -> int | None:
+def _put_off(connection: Connection, now: datetime) -> Redrive | None:
+    """The one that is due, and has its next turn only after a while, unless this one is taken."""
     moment = from_ms(to_ms(now))
     redrive = repository.lock_due(connection, moment)
     if redrive is None:
         return None
+    put_off = replace(redrive, next_at=moment + TRIED_AGAIN)
+    repository.go_on(connection, redrive, next_at=put_off.next_at)
+    return put_off
+
+
+def _take_turn(connection: Connection, redrive: Redrive, now: datetime) -> int:
+    moment = from_ms(to_ms(now))
+    found = repository.find_redrive(connection, redrive.redrive_id, None, lock=True)
+    if found != redrive:
+        return 0  # stopped, or another's turn by now
     places = repository.list_redrivable(
         connection, redrive.selection, redrive.place, redrive.rate_per_second
     )
@@ -157,7 +181,7 @@ def _take_turn(connection: Connection, now: datetime) -> int | None:
         details = {"redriven": redrive.redriven}
         _note(connection, redrive.actor, "redrive.finished", redrive, details, now)
         return 0
-    failed = repository.lock_failed(connection, [one.message_id for one in places])
+    failed = _lock_readable(connection, places)
     done = _queue_again(connection, failed, now)
     repository.go_on(
         connection,
@@ -182,10 +206,17 @@ def _queue_again(
     return done
 
 
-def _within(connection: Connection, viewer: Viewer, ids: Sequence[UUID]) -> list[Standing]:
-    """Those that have failed, of the domain that the viewer administers."""
+def _lock_readable(connection: Connection, places: Sequence[Place]) -> list[Standing]:
+    """Those that have failed, and stay readable until they wait: who destroys their day's key has
+    come first, or waits for this transaction and finds them queued."""
+    pairs = {one: (one.client_id, day_of(UUID(bytes=one.message_id))) for one in places}
+    held = hold_days(connection, set(pairs.values()))
+    kept = [one.message_id for one, pair in pairs.items() if pair in held]
+    return repository.lock_failed(connection, kept) if kept else []
+
+
+def _administered(viewer: Viewer, failed: Sequence[Standing]) -> list[Standing]:
     domain = domain_within(viewer, Asked())
-    failed = repository.lock_failed(connection, [one.bytes for one in ids])
     return [one for one in failed if domain in (None, one.domain)]
 
 

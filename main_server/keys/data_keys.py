@@ -48,6 +48,16 @@ def unwrap(masters: MasterKeys, key: DataKey) -> bytes:
     return master.unwrap(key.wrapped, data_purpose(key.key_id, key.client_id, key.day))
 
 
+def hold_days(connection: Connection, pairs: set[Pair]) -> dict[Pair, int]:
+    """The ids of these days' keys, which nobody replaces or destroys until this transaction ends.
+    A day that isn't among them has none any more."""
+    held: dict[Pair, int] = {}
+    for _ in range(2):  # a read that had to wait while a key was replaced has passed by the new one
+        if missing := pairs - set(held):
+            held |= repository.hold_data_keys(connection, missing)
+    return held
+
+
 class HeldKeys:
     """Keys that stay current until the transaction ends in which they were asked for."""
 
@@ -75,12 +85,8 @@ class DataKeys:
 
     def hold(self, connection: Connection) -> HeldKeys:
         """For the rows that are written in this transaction."""
-        held = repository.hold_data_keys(connection, self._pairs) if self._pairs else {}
+        held = hold_days(connection, self._pairs)
         missing = self._pairs - set(held)
-        if missing:
-            # A read that had to wait while a key was replaced has passed by the new one.
-            held |= repository.hold_data_keys(connection, missing)
-            missing -= set(held)
         if missing and missing != erased_days(connection, missing):
             raise KeysUnavailable("A data key is being replaced just now.")
         return HeldKeys(self._opened(connection, held))

@@ -6,13 +6,16 @@ from datetime import UTC, datetime, timedelta
 from gatepost.clock import to_ms
 from gatepost.errors import FieldError, Invalid
 from gatepost.ids import first_id_at
+from main_server.ca.holders import check_names
 from main_server.reading.listed.repository import Span
 from main_server.reading.scope import Asked, domain_within
 from main_server.users.viewer import Viewer
 
 USUAL = timedelta(days=30)
 _NUMBER, _BETWEEN = re.compile(r"\A\+[1-9][0-9]{1,14}\Z"), re.compile(r"[ ()/.-]")
-_WORD = re.compile(r"\A[!-~]{1,193}\Z")
+_REASON = re.compile(r"\A[a-z_]{1,32}\Z")
+_NUMBER_IN_WORDS = re.compile(r"\+[ ()/.-]?[1-9](?:[ ()/.-]{0,2}[0-9]){5}")
+MOST_WORDS = 500
 _MAC = 32
 _MOST_MACS = 8
 _FIRST, _AHEAD = datetime(2020, 1, 1, tzinfo=UTC), timedelta(minutes=5)
@@ -33,7 +36,11 @@ def span_of(
 
 def asked_by(viewer: Viewer, domain: str | None, client: str | None) -> Asked:
     """A client is meant by its name, too, where it is clear of which domain."""
-    domain, client = _word(domain, "/domain"), _word(client, "/client")
+    domain, client = domain or None, client or None
+    check_names(domain)
+    if client is not None:
+        own, _, name = client.rpartition(":")
+        check_names(own or None, name)
     if client is not None and ":" not in client:
         within = domain_within(viewer, Asked(domain))
         if within is None:
@@ -68,14 +75,21 @@ def instant(text: str | None, pointer: str) -> datetime | None:
 
 
 def reason_in(text: str | None) -> str | None:
-    return _word(text, "/reason")
-
-
-def _word(text: str | None, pointer: str) -> str | None:
-    """What is compared with a column of names is ASCII, or no index could be used."""
-    if text and not _WORD.match(text):
-        raise Invalid(errors=[FieldError(pointer, "is no name that anything here can have")])
+    """Why messages failed, as the ledger says it."""
+    if text and not _REASON.match(text):
+        raise Invalid(errors=[FieldError("/reason", "is none of the reasons of a failure")])
     return text or None
+
+
+def checked_words(text: str, pointer: str = "/reason") -> str:
+    """Why somebody does what the audit log keeps for good: so no number may be in it (I6)."""
+    words = text.strip()
+    if len(words) > MOST_WORDS:
+        raise Invalid(errors=[FieldError(pointer, f"is longer than {MOST_WORDS} characters")])
+    if _NUMBER_IN_WORDS.search(words):
+        said = "leave the number out: what is written here is kept for good"
+        raise Invalid(errors=[FieldError(pointer, said)])
+    return words
 
 
 def _aware(moment: datetime) -> datetime:

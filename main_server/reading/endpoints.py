@@ -14,6 +14,7 @@ from gatepost.errors import CannotOpen, FieldError, Invalid, NotFound
 from gatepost.service.requests import context_of
 from gatepost.shown import OpenedMessage, OpenOrder, Sender, SenderSearch
 from main_server.admin.bodies import read
+from main_server.buckets import Buckets
 from main_server.context import Context
 from main_server.reading.asking import asked_by, macs_of, number_in, span_of
 from main_server.reading.crossing import note_crossing
@@ -27,6 +28,9 @@ from main_server.reading.story import story_of
 from main_server.sessions.viewing import viewer_of
 from main_server.users.viewer import Viewer
 
+NUMBERS_A_SECOND, NUMBERS_AT_ONCE = 0.5, 30
+"""For one person: who could try all numbers would find the hidden digits of a masked one."""
+
 
 class Status(StrEnum):
     QUEUED = "queued"
@@ -39,6 +43,7 @@ class Status(StrEnum):
 def create_router(context: Context) -> APIRouter:
     router = APIRouter(prefix="/api/portal/messages")
     viewer = viewer_of(context)
+    searches = Buckets(NUMBERS_A_SECOND, NUMBERS_AT_ONCE, "Too many numbers are looked for.")
 
     @router.get("")
     async def list_messages(
@@ -61,6 +66,8 @@ def create_router(context: Context) -> APIRouter:
 
     @router.post("/sender")
     async def name_sender(request: Request, asker: Viewer = viewer) -> Response:
+        searches.take(asker.user_id)
+        context_of(request.scope).event = "sender.searched"
         return answer(_name_sender(context, asker, await read(request, SenderSearch)))
 
     @router.get("/{message_id}")

@@ -19,10 +19,9 @@ from main_server.audit.chain import Entry
 from main_server.database import transact
 from main_server.keys.service import Keyring
 from main_server.reading import repository
+from main_server.reading.asking import checked_words
 from main_server.reading.scope import is_own, may_see
 from main_server.users.viewer import Viewer
-
-REASON_LENGTH = 500
 
 
 class SealedRow(Protocol):
@@ -67,15 +66,13 @@ def open_sealed(engine: Engine, keyring: Keyring, message_id: UUID, row: SealedR
 
 
 def _note(connection: Connection, wanted: Opening, now: datetime) -> repository.Sealed:
-    viewer, reason = wanted.viewer, wanted.reason.strip()
+    viewer, reason = wanted.viewer, checked_words(wanted.reason)
     sealed = repository.find_sealed(connection, wanted.message_id.bytes)
     if sealed is None or not may_see(viewer, sealed.client_id, sealed.domain):
         raise NotFound()
     if not reason and not is_own(viewer, sealed.client_id):
         words = "say why you open a message that isn't yours: it is kept in the audit log"
         raise Invalid(errors=[FieldError("/reason", words)])
-    if len(reason) > REASON_LENGTH:
-        raise Invalid(errors=[FieldError("/reason", f"is longer than {REASON_LENGTH} characters")])
     details = {"client_id": sealed.client_id, "reason": reason}
     entry = Entry(viewer.actor, "message.opened", str(wanted.message_id), sealed.domain, details)
     audit.append(connection, entry, now)

@@ -54,7 +54,7 @@ def create_router(context: Context) -> APIRouter:
         fields = await forms.read(request)
         filters, rate = filters_in(fields), fields.get("rate")
         try:
-            order = _order(filters, visit, rate)
+            order = _order(filters.asked(visit.zone), rate, fields.get("until"))
             found = await context.main_server.post("/failed/redrives", visit.token, order, Redrive)
         except (Invalid, NotFound) as error:
             return await _page(context, request, visit, filters, error=error)
@@ -86,16 +86,17 @@ async def _change(context: Context, visit: Visit, fields: dict[str, str]) -> int
     return len(done.message_ids)
 
 
-def _order(filters: Filters, visit: Visit, rate: str | None) -> RedriveOrder:
+def _order(asked: dict[str, str], rate: str | None, until: str | None) -> RedriveOrder:
+    """`until` is when they were counted: what came after that was not meant."""
     if rate is not None and not (rate.isascii() and rate.isdigit() and len(rate) < 5):
         raise Invalid("The rate is a number of messages a second.")
-    asked = filters.asked(visit.zone)
+    ends = [end for end in (asked.get("to"), until) if end]
     return RedriveOrder(
         reason=asked.get("reason"),
         client=asked.get("client"),
         domain=asked.get("domain"),
         first=asked.get("from"),
-        end=asked.get("to"),
+        end=min(ends, default=None),
         rate_per_second=int(rate or 10),
         dry_run=rate is None,
     )

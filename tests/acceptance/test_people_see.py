@@ -58,7 +58,18 @@ def test_each_sees_their_part(towns: tuple[Town, Town], eve: Reader) -> None:
     assert town.admin.found(status="failed") == {town.failed}
     assert eve.found() >= town.messages | other.messages
     assert eve.found(domain=other.domain) == other.messages
-    assert other.audited("messages.listed"), "that she crossed the wall is written down"
+
+
+def test_who_looks_across_the_walls_is_written_down(towns: tuple[Town, Town], eve: Reader) -> None:
+    _, other = towns
+    eve.found(domain=other.domain)
+    eve.get(f"/messages/{other.a}")
+    eve.get("/failed", domain=other.domain)
+    eve.found("/failed/messages", domain=other.domain)
+    eve.post("/failed/redrives", domain=other.domain)
+    looks = ("messages.listed", "message.seen", "failed.counted", "failed.listed")
+    for action in (*looks, "redrive.counted"):
+        assert other.audited(action), action
 
 
 def test_a_number_is_looked_for_without_being_in_an_address(towns: tuple[Town, Town]) -> None:

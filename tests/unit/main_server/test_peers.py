@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from gatepost.errors import RateLimited, Unavailable
-from main_server.ca import peers
+from main_server import buckets
 from main_server.ca.peers import Peers, Turns
 
 
@@ -76,13 +76,13 @@ def test_an_address_of_ipv4_written_as_one_of_ipv6_is_that_address(watch: Watch)
 def test_addresses_are_forgotten_before_they_are_too_many(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(peers, "MOST_PEERS", 3)
+    monkeypatch.setattr(buckets, "MOST", 3)
     one = Peers(0.001, 1, watch)
     for last in range(1, 5):
         one.take(f"192.0.2.{last}")
     assert taken(one, "192.0.2.4", 1) == 0
     assert taken(one, "192.0.2.1", 1) == 1, "the one that was silent for longest"
-    assert len(one._full_at) == 3
+    assert len(one._buckets._full_at) == 3
 
 
 async def test_so_many_at_once_so_many_wait_and_the_rest_is_sent_away() -> None:

@@ -107,6 +107,16 @@ async def test_what_is_typed_becomes_an_address_without_the_number(signed_in: Br
     }
 
 
+@pytest.mark.parametrize("field", ["client", "domain"])
+@pytest.mark.parametrize("typed", ["+491701234567", "é", "a b"])
+async def test_what_was_typed_in_the_wrong_field_gets_into_no_address(
+    signed_in: Browser, field: str, typed: str
+) -> None:
+    answer = await signed_in.send("/messages", **{field: typed})
+    assert answer.status_code == 422
+    assert "location" not in answer.headers
+
+
 async def test_a_list_leads_to_each_message_and_to_older_ones(signed_in: Browser) -> None:
     page = await signed_in.get("/messages?status=failed")
     assert page.headers["cache-control"] == "no-store"
@@ -164,6 +174,10 @@ async def test_all_that_match_are_counted_before_any_is_redriven(signed_in: Brow
     said = signed_in.main.said()
     assert (said["dry_run"], said["rate_per_second"]) == (False, 25)
     assert said["end"] == "2026-11-19T00:00:00.000Z"
+    until = "2026-11-18T10:00:00.000Z"
+    again = {"reason": "refused", "rate": "25", "last": "2026-11-18", "until": until}
+    await signed_in.send("/failed/redrives", "/failed", **again)
+    assert signed_in.main.said()["end"] == until, "what came after they were counted isn't meant"
     for rate in ("", "x", "-1", "٣", "99999"):
         wrong = await signed_in.send("/failed/redrives", "/failed", rate=rate)
         assert wrong.status_code == 422, rate

@@ -1,24 +1,35 @@
 """Redriving and discarding failed messages: what is changed, how fast, by whom, and the audit."""
 
 import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from sqlalchemy import Connection
+from sqlalchemy.exc import ProgrammingError
 
 from gatepost.contract import DeliveryOffer, Settlement
 from gatepost.errors import Invalid, NotFound
 from gatepost.queue import Delivery, Queues, connect
+from infra.dev.engines import MariaServer
 from main_server.database import Ledger, transact
+from main_server.failed import repository as rows
 from main_server.failed import service
 from main_server.failed.listing import Counted, count_by_reason
 from main_server.failed.repository import Redrive, Selection, find_redrive
 from main_server.failed.service import Order
+from main_server.keys import repository
+from main_server.keys.data_keys import day_of
 from main_server.keys.lifetimes import MAX_LIFETIME
+from main_server.messages.in_state import Place
 from main_server.reading.search import Query
 from main_server.reconcile.to_queue import ToQueue
 from tests.integration.main_server.conftest import settlement
+from tests.integration.main_server.keys.conftest import wait_for_locks
 from tests.integration.main_server.reconcile.conftest import clock_ahead
 from tests.integration.main_server.town import SUPER, Town, span
 
@@ -230,6 +241,49 @@ def test_another_domains_are_as_if_they_were_not_there(town: Town) -> None:
 def test_none_and_too_many_are_refused(town: Town, ids: list[UUID]) -> None:
     with pytest.raises(Invalid):
         service.redrive_these(town.engine, town.admin(), ids, now())
+
+
+def test_one_whose_turns_fail_lets_the_others_have_theirs(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Town(town.engine, town.ring)
+    failed(other), failed(town)
+    theirs, mine, real = start(other), start(town), rows.list_redrivable
+
+    def read(connection: Connection, chosen: Selection, *rest: Any) -> list[Place]:
+        if chosen.domain == other.domain:
+            raise ProgrammingError("it takes too long", None, Exception())
+        return real(connection, chosen, *rest)
+
+    monkeypatch.setattr(rows, "list_redrivable", read)
+    moment = now(1)
+    turns = [suppressed(lambda: service.take_turn(town.engine, moment)) for _ in range(2)]
+    assert sorted(turns, key=str) == [1, None]
+    assert look(town, mine).redriven == 1
+    assert look(town, theirs).redriven == 0
+    monkeypatch.undo()
+    assert drain(town, theirs, most=100)[-1] == 1, "it is tried again"
+
+
+def suppressed(work: Callable[[], int | None]) -> int | None:
+    with suppress(ProgrammingError):
+        return work()
+    return None
+
+
+def test_a_day_whose_key_goes_is_not_redriven(town: Town, maria_server: MariaServer) -> None:
+    """Who destroys it counts what waits; what was redriven meanwhile would be erased."""
+    (one,) = failed(town)
+    pair = (f"{town.domain}:a", day_of(one))
+    with town.engine.begin() as destroyer, ThreadPoolExecutor(1) as pool:
+        for key in repository.lock_day(destroyer, pair).values():
+            repository.delete_data_key(destroyer, key)
+        redriving = pool.submit(service.redrive_these, town.engine, town.admin(), [one], now())
+        wait_for_locks(maria_server)
+        destroyer.commit()
+        assert redriving.result() == []
+    assert states(town, [one]) == ["failed"]
+    assert drain(town, start(town))[-1] == 0
 
 
 async def test_what_is_redriven_is_delivered(town: Town, redis_url: str) -> None:
