@@ -6,6 +6,7 @@ It names no one who may not send, and holds nothing that opens a message (I7).
 from functools import cached_property
 
 import msgspec
+from cryptography import x509
 
 from gatepost.identity import Identity, Role
 from gatepost.sealing import SealingKey
@@ -22,6 +23,8 @@ class KnownClient(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     name: str
     rate_per_second: int
     burst: int
+    anchor: str | None = None
+    """The key of its CA, if that isn't ours."""
 
     @cached_property
     def identity(self) -> Identity:
@@ -36,12 +39,25 @@ class KnownDomain(msgspec.Struct, frozen=True):
     max_undelivered: int
 
 
+class KnownAnchor(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """A CA that isn't ours (DER): its certificates can be those of one domain's clients."""
+
+    key: str
+    domain: str
+    certificate: bytes
+
+    @cached_property
+    def x509(self) -> x509.Certificate:
+        return x509.load_der_x509_certificate(self.certificate)
+
+
 class Bundle(msgspec.Struct, frozen=True, kw_only=True):
     sealing_key: SealingKey
     mac_key: bytes
     """Names Idempotency-Keys and payloads without showing them. It opens nothing."""
     domains: list[KnownDomain]
     clients: list[KnownClient]
+    anchors: list[KnownAnchor] = []
     max_lifetime_seconds: int
 
 

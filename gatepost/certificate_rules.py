@@ -5,7 +5,7 @@ version 1, and keys that are weaker than we want: those are told here, each by i
 """
 
 from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, ObjectIdentifier
 
@@ -37,6 +37,15 @@ def check_rules(certificate: x509.Certificate, purpose: ObjectIdentifier) -> Non
         raise BadIdentity("the certificate has no extended key usage")
     if list(purposes) != [purpose]:
         raise BadIdentity("the certificate's extended key usage is not the one that is wanted")
+
+
+def is_issued_by(one: x509.Certificate, issuer: x509.Certificate) -> bool:
+    """By its key and under its name, with nothing in between."""
+    try:
+        one.verify_directly_issued_by(issuer)
+    except (InvalidSignature, UnsupportedAlgorithm, ValueError, TypeError):
+        return False
+    return True
 
 
 def check_key(certificate: x509.Certificate) -> None:

@@ -14,7 +14,8 @@ from functools import cached_property
 from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from gatepost.certificate_rules import FOR_BEING_CALLED, FOR_CALLING, check_rules
+from gatepost.anchors import find_named, listed_number
+from gatepost.certificate_rules import FOR_BEING_CALLED, FOR_CALLING, check_rules, is_issued_by
 from gatepost.errors import BadIdentity
 
 INFRASTRUCTURE_DOMAIN = "gatepost"
@@ -90,6 +91,11 @@ class Certificate:
         return f"{self._x509.serial_number:032x}"
 
     @cached_property
+    def listed_number(self) -> str:
+        """By which our lists of what is revoked name it if it is of a CA that isn't ours."""
+        return listed_number(self.fingerprint)
+
+    @cached_property
     def issuer(self) -> str:
         """Which key has signed it, in hex; empty if it doesn't say."""
         try:
@@ -111,6 +117,15 @@ class Certificate:
         """Who calls with it. Raises BadIdentity unless it is for calling, and for nothing else."""
         check_rules(self._x509, FOR_CALLING)
         return self.identity
+
+    @cached_property
+    def named(self) -> str | None:
+        """The identity of ours that one of a CA that isn't ours names, a URI; None if it names
+        none. Raises BadIdentity unless it is for calling, and for nothing else."""
+        return find_named(self._x509)
+
+    def is_issued_by(self, issuer: x509.Certificate) -> bool:
+        return is_issued_by(self._x509, issuer)
 
     @cached_property
     def server(self) -> Identity:

@@ -25,8 +25,8 @@ from gatepost.tls import read_trusted
 
 LIMIT_SECONDS = 1.0
 
-Cut = Callable[[frozenset[str]], object]
-"""Ends what serials of these certificates have open."""
+Cut = Callable[[Callable[[Certificate], bool]], object]
+"""Ends what the certificates that this says yes to have open."""
 
 
 class NotBelieved(Exception):
@@ -48,7 +48,7 @@ class Revoked:
         self.version = 0
 
     def when_revoked(self, cut: Cut) -> None:
-        """From now on it is called with each set of serials that has just been learned of."""
+        """From now on it is called whenever some have just been learned of."""
         self._cuts.append(cut)
 
     def trust(self, trusted: Iterable[x509.Certificate]) -> None:
@@ -85,9 +85,9 @@ class Revoked:
         self._newest = list(found)
         before = self.serials
         self._gather()
-        if new := self.serials - before:
+        if self.serials - before:
             for cut in self._cuts:
-                cut(new)
+                cut(self.is_revoked)
 
     def _gather(self) -> None:
         self.serials = frozenset[str]().union(*(one.serials for one in self._lists.values()))
@@ -99,21 +99,30 @@ class Revoked:
         left = (self._until_ms - self._clock.now_ms()) / 1000
         self._good_until = self._confirmed + min(LIMIT_SECONDS, left)
 
+    def is_revoked(self, certificate: Certificate) -> bool:
+        """By its serial on its issuer's own list: on another's, the same serial is somebody else's.
+        One of a CA that isn't ours is on each of our lists, by a number that is its own."""
+        of = self._lists.get(certificate.issuer)
+        if of is not None and certificate.serial in of.serials:
+            return True
+        return certificate.listed_number in self.serials
+
     def refusal(self, certificate: Certificate) -> str | None:
         """Why nobody may go on with this certificate, however old this view may be."""
-        if certificate.serial in self.serials:
+        if self.is_revoked(certificate):
             return "it was revoked"
         if certificate.issuer not in self._issuers:
             return "its issuer is not in our ca_file"
         return None
 
-    def check(self, certificate: Certificate) -> None:
-        """Raises unless we are sure that this certificate is not revoked."""
-        if certificate.serial in self.serials:
+    def check(self, certificate: Certificate, *, is_ours: bool = True) -> None:
+        """Raises unless we are sure that this certificate is not revoked. For one that isn't ours,
+        the caller must know its CA."""
+        if self.is_revoked(certificate):
             raise RevokedCertificate()
         if time.monotonic() > self._good_until:
             raise Unavailable("Which certificates are revoked can't be told just now. Try again.")
-        if certificate.issuer not in self._lists:
+        if is_ours and certificate.issuer not in self._lists:
             raise UnknownCertificate("Nobody here knows which certificates its issuer has revoked.")
 
     @property

@@ -6,7 +6,7 @@ A caller requires the role of the server that it calls, in the handshake, before
 """
 
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,8 +31,11 @@ class TlsFiles:
         return self.cert_file, self.key_file, self.ca_file
 
 
-def server_context(files: TlsFiles, refused: Callable[[str], None]) -> ssl.SSLContext:
-    """For a port that only certificates of our CA may use; `refused` hears why one was turned away.
+def server_context(
+    files: TlsFiles, refused: Callable[[str], None], anchors: Iterable[bytes] = ()
+) -> ssl.SSLContext:
+    """For a port that only certificates of our CA may use, and of these that aren't ours (DER);
+    `refused` hears why one was turned away.
 
     Under uvloop a failed handshake reaches no log, so the TLS object itself reports it. And both
     event loops drop what a failed handshake still has to say, so that a client would see nothing
@@ -72,6 +75,7 @@ def server_context(files: TlsFiles, refused: Callable[[str], None]) -> ssl.SSLCo
     context.verify_mode = ssl.CERT_REQUIRED
     context.num_tickets = 0
     context.sslobject_class = Reporting
+    _trust(context, anchors)
     return context
 
 
@@ -158,9 +162,17 @@ def _context(protocol: int, files: TlsFiles) -> ssl.SSLContext:
     return context
 
 
+def _trust(context: ssl.SSLContext, anchors: Iterable[bytes]) -> None:
+    for anchor in anchors:
+        with _usable("a trust anchor"):
+            context.load_verify_locations(cadata=anchor)
+        # It may itself be signed by a CA that nobody here trusts.
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+
+
 @contextmanager
-def _usable(*paths: Path) -> Iterator[None]:
-    """Says which files can't be used, and why."""
+def _usable(*paths: Path | str) -> Iterator[None]:
+    """Says what can't be used, and why."""
     try:
         yield
     except (OSError, ssl.SSLError, ValueError) as error:

@@ -14,6 +14,7 @@ from gatepost.service.redis import RedisWatch, redis_loop
 from gatepost.service.requests import RequestMetrics, Requests
 from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
+from main_server.admin.anchors import create_router as create_anchors_router
 from main_server.admin.certificates import create_router as create_certificates_router
 from main_server.admin.holders import create_router as create_holders_router
 from main_server.ca.callers import Callers, callers_loop
@@ -106,6 +107,7 @@ def create_app(context: Context) -> HotPosts:
     api.include_router(create_messages_router(context))
     api.include_router(create_holding_router(context))
     api.include_router(create_certificates_router(context))
+    api.include_router(create_anchors_router(context))
     api.include_router(create_holders_router(context))
     api.include_router(create_sessions_router(context))
     api.include_router(create_users_router(context))

@@ -150,10 +150,24 @@ certificates = Table(
     Column("public_key", BINARY(32)),
     Column("der", LargeBinary),
     Column("days_announced", SmallInteger),
+    Column("anchor", BINARY(32)),
     UniqueConstraint("fingerprint", name="uq_certificates_fingerprint"),
     Index("ix_certificates_holder", "domain", "name"),
     Index("ix_certificates_status", "status", "not_after"),
     Index("ix_certificates_key", "public_key"),
+    Index("ix_certificates_anchor", "anchor"),
+    **_OPTIONS,
+)
+
+trust_anchors = Table(
+    "trust_anchors",
+    metadata,
+    Column("anchor", BINARY(32), primary_key=True),
+    Column("domain", _name(128), nullable=False),
+    Column("der", LargeBinary, nullable=False),
+    Column("not_after", _time(), nullable=False),
+    Column("created_at", _time(), nullable=False),
+    Column("removed_at", _time()),
     **_OPTIONS,
 )
 

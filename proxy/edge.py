@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from gatepost.bundle import KnownClient
-from gatepost.errors import GatepostError, RateLimited, WrongRole
-from gatepost.identity import Role
+from gatepost.bundle import KnownAnchor, KnownClient
+from gatepost.errors import BadIdentity, GatepostError, RateLimited, WrongRole
+from gatepost.identity import Role, parse_uri
 from gatepost.revoked import Revoked
 from gatepost.service.asgi import Scope, header
 from gatepost.service.http import CERTIFICATE
@@ -34,17 +34,31 @@ def sender_of(edge: Edge, scope: Scope) -> KnownClient:
     """The client whose certificate this is; raises if it isn't known, or revoked, or another's."""
     certificate, fields = scope[CERTIFICATE], context_of(scope).fields
     try:
-        identity = certificate.caller
-        edge.revoked.check(certificate)
-        if identity.role is not Role.CLIENT:
-            raise WrongRole(f"The role {identity.role} may not send.")
-        client = edge.senders.identify(certificate)
+        anchor = edge.senders.anchor_of(certificate)
+        if anchor is not None:
+            _check_names(certificate.named, anchor)
+        role = certificate.caller.role if anchor is None else Role.CLIENT
+        edge.revoked.check(certificate, is_ours=anchor is None)
+        if role is not Role.CLIENT:
+            raise WrongRole(f"The role {role} may not send.")
+        client = edge.senders.identify(certificate, anchor)
         fields["client_id"] = client.identity.client_id
         edge.senders.check_host(header(scope, b"host"), client)
     except GatepostError as error:
         fields["reason"] = error.detail
         raise
     return client
+
+
+def _check_names(named: str | None, anchor: KnownAnchor) -> None:
+    """A CA that isn't ours may speak of its domain's clients alone, if it speaks of ours at all."""
+    if named is None:
+        return
+    said = parse_uri(named)
+    if said.role is not Role.CLIENT:
+        raise BadIdentity("a CA that isn't ours names another role than client")
+    if said.domain != anchor.domain:
+        raise BadIdentity("a CA that isn't ours names a client of another domain than its own")
 
 
 async def take_token(edge: Edge, scope: Scope, client: KnownClient) -> None:

@@ -60,7 +60,7 @@ async def main(settings: ProxySettings, child: Child) -> None:
             renewals=Renewals(main_server),
         )
         app = Requests(create_app(edge), child.log, RequestMetrics("proxy"))
-        tls = replaced.open_port(settings.tls.files(), live)
+        tls = replaced.open_port(settings.tls.files(), live, lambda: senders.anchors)
         cache = BundleCache(settings.cache.folder)
         lists = RevocationsCache(settings.cache.folder, child.log)
         lists.load(revoked)

@@ -7,7 +7,7 @@ for a while can't tell, and says so with 503: it may be new. One that has never 
 import time
 from math import inf
 
-from gatepost.bundle import Bundle, KnownClient, KnownDomain
+from gatepost.bundle import Bundle, KnownAnchor, KnownClient, KnownDomain
 from gatepost.errors import IdentityMismatch, Unavailable, UnknownCertificate
 from gatepost.identity import Certificate
 from gatepost.renewal import SURE_SECONDS
@@ -20,6 +20,7 @@ class Senders:
         self._bundle: Bundle | None = None
         self._by_fingerprint: dict[str, KnownClient] = {}
         self._domains: dict[str, KnownDomain] = {}
+        self._anchors: dict[str, KnownAnchor] = {}
         self._confirmed = -inf
 
     @property
@@ -37,20 +38,41 @@ class Senders:
         self._bundle = bundle
         self._by_fingerprint = {client.fingerprint: client for client in bundle.clients}
         self._domains = {domain.name: domain for domain in bundle.domains}
+        self._anchors = {anchor.key: anchor for anchor in bundle.anchors}
 
     def confirm(self, asked: float) -> None:
         """A main server that was asked at this (monotonic) time knows nothing newer."""
         self._confirmed = asked
 
-    def identify(self, certificate: Certificate) -> KnownClient:
-        """The client that holds this certificate; its name must be the one that the ledger has."""
+    @property
+    def anchors(self) -> list[bytes]:
+        """The CAs that aren't ours and are trusted beside it, DER."""
+        return [anchor.certificate for anchor in self._anchors.values()]
+
+    def anchor_of(self, certificate: Certificate) -> KnownAnchor | None:
+        """The one of them that it is known to be of, or that has signed it; None if it is ours."""
+        if not self._anchors:
+            return None
+        if (known := self._by_fingerprint.get(certificate.fingerprint)) is not None:
+            return self._anchors.get(known.anchor or "")
+        signed = (one for one in self._anchors.values() if certificate.is_issued_by(one.x509))
+        return next(signed, None)
+
+    def identify(self, certificate: Certificate, anchor: KnownAnchor | None = None) -> KnownClient:
+        """The client that holds this certificate; its name must be the one that the ledger has. One
+        that isn't ours has its name from there, and needn't say it."""
         self.bundle  # noqa: B018 - without a bundle nobody can be told from anybody
         known = self._by_fingerprint.get(certificate.fingerprint)
         if known is None or known.domain not in self._domains:
             if time.monotonic() - self._confirmed > SURE_SECONDS:
                 raise Unavailable("This proxy can't tell just now who is known. Try again.")
             raise UnknownCertificate()
-        if certificate.caller != known.identity:
+        if anchor is None:
+            agrees = known.anchor is None and certificate.caller == known.identity
+        else:
+            whole = (known.anchor, known.domain) == (anchor.key, anchor.domain)
+            agrees = whole and certificate.named in (None, known.identity.uri)
+        if not agrees:
             raise UnknownCertificate("The ledger knows this certificate under another name.")
         return known
 

@@ -56,6 +56,7 @@ class Form:
     names_issuer: bool = True
     raw_names: bytes | None = None
     name: str = "client_001"
+    serial: Callable[[], int] = new_serial
 
 
 def sign(form: Form) -> tuple[x509.Certificate, Any]:
@@ -67,7 +68,7 @@ def sign(form: Form) -> tuple[x509.Certificate, Any]:
         .subject_name(subject)
         .issuer_name(form.signer.certificate.subject)
         .public_key(key.public_key())
-        .serial_number(new_serial())
+        .serial_number(form.serial())
         .not_valid_before(now + form.begins)
         .not_valid_after(now + form.ends)
     )

@@ -1,5 +1,6 @@
 """An authority that signs lists of revoked certificates, one after the other."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -21,11 +22,14 @@ class Issuer:
         self._moment = datetime.now(UTC)
 
     def state(
-        self, *revoked: Pair, number: int | None = None, at: datetime | None = None
+        self,
+        *revoked: Pair,
+        number: int | None = None,
+        at: datetime | None = None,
+        numbers: Sequence[int] = (),
     ) -> Revocations:
         self._moment += timedelta(milliseconds=1)
-        entries = [
-            Entry(one.x509.serial_number, Reason.UNSPECIFIED, self._moment) for one in revoked
-        ]
+        serials = [*(one.x509.serial_number for one in revoked), *numbers]
+        entries = [Entry(one, Reason.UNSPECIFIED, self._moment) for one in serials]
         crl = build_crl(self.authority, entries, at or self._moment, None)
         return Revocations(number or crl.number, [crl.der])

@@ -9,12 +9,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
+from gatepost.certificate_rules import is_issued_by
 from gatepost.client.errors import CertificateError, UnexpectedAnswer
-
-_WRONG = (InvalidSignature, UnsupportedAlgorithm, ValueError, TypeError, x509.ExtensionNotFound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +35,20 @@ def verify(
         raise UnexpectedAnswer("The answer is not a certificate.") from None
     if not is_root(root):
         raise CertificateError("The answer is not from our CA: its root is another.")
-    if not all(_is_issued_by(one, root) and _signs(one) for one in (root, *others)):
+    if not all(is_issued_by(one, root) and _signs(one) for one in (root, *others)):
         raise CertificateError("The answer does not hang together: it is not trusted.")
-    if not any(_is_issued_by(leaf, one) for one in others):
+    if not any(is_issued_by(leaf, one) for one in others):
         raise CertificateError("The certificate is of nobody whom our root knows.")
     if leaf.public_key() != load_pem_private_key(key, None).public_key():
         raise CertificateError("The certificate is for another key.")
     return Verified(leaf, _pem((leaf, *above)), _pem((root, *others)))
 
 
-def _is_issued_by(one: x509.Certificate, issuer: x509.Certificate) -> bool:
-    try:
-        one.verify_directly_issued_by(issuer)
-    except _WRONG:
-        return False
-    return True
-
-
 def _signs(certificate: x509.Certificate) -> bool:
     """A leaf of the same root signs nothing, whoever has its key."""
     try:
         return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
-    except _WRONG:
+    except (ValueError, x509.ExtensionNotFound):
         return False
 
 

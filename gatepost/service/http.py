@@ -8,6 +8,7 @@ before any application sees it.
 import asyncio
 import ssl
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import httptools
@@ -57,20 +58,21 @@ class OneWrite:
 
 
 class Live:
-    """The connections that a port has open: all of one certificate can be cut."""
+    """The connections that a port has open: those of some certificates can be cut."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
         self.connections: set[Any] = set()
         self.port: Port | None = None
 
-    def cut(self, serials: frozenset[str]) -> None:
+    def cut(self, is_out: Callable[[Certificate], bool]) -> None:
         """Without a word, in the middle of a request too: its sender is none of ours any more."""
-        found = [one for one in self.connections if one.certificate.serial in serials]
+        found = [one for one in self.connections if is_out(one.certificate)]
         for connection in found:
             connection.transport.abort()
         if found:
-            self._log.warning("connections.cut", connections=len(found), certificates=len(serials))
+            whose = {one.certificate.fingerprint for one in found}
+            self._log.warning("connections.cut", connections=len(found), certificates=len(whose))
 
     def renew(self) -> None:
         """Our certificate is another: those that were shown the one before end with their next

@@ -1,4 +1,5 @@
-"""Files that are replaced while a process runs: certificates, their keys, the CA file.
+"""Files that are replaced while a process runs: certificates, their keys, the CA file. And the CAs
+that a port trusts beside ours.
 
 They are looked at once a second. What can't be used, as when half of a pair is written, leaves all
 as it was and is tried again; the log says so once.
@@ -8,6 +9,7 @@ import asyncio
 import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -26,10 +28,11 @@ _Stamp: TypeAlias = list[tuple[int, int] | None]
 
 @dataclass(slots=True)
 class _Watched:
-    files: Sequence[Path]
+    names: Sequence[str]
+    stamp: Callable[[], object]
     take_up: Callable[[], None]
-    seen: _Stamp
-    tried: _Stamp
+    seen: object
+    tried: object
 
 
 class Replaced:
@@ -39,8 +42,13 @@ class Replaced:
 
     def watch(self, files: Sequence[Path], take_up: Callable[[], None]) -> None:
         """`take_up` is called when one of them is another; it may raise ConfigurationError."""
-        seen = _stamp(files)
-        self._watched.append(_Watched(files, take_up, seen, seen))
+        self._watch([str(file) for file in files], partial(_stamp, files), take_up)
+
+    def _watch(
+        self, names: Sequence[str], stamp: Callable[[], object], take_up: Callable[[], None]
+    ) -> None:
+        seen = stamp()
+        self._watched.append(_Watched(names, stamp, take_up, seen, seen))
 
     def open_view(self, ca_file: Path, clock: Clock) -> Revoked:
         """A view of what is revoked that trusts whom this file pins, later as well."""
@@ -48,13 +56,18 @@ class Replaced:
         self.watch([ca_file], lambda: view.trust(read_trusted(ca_file)))
         return view
 
-    def open_port(self, files: TlsFiles, live: Live) -> Port:
-        """TLS for a port that others call; it shows what these files hold, later as well."""
+    def open_port(
+        self, files: TlsFiles, live: Live, anchors: Callable[[], list[bytes]] = list
+    ) -> Port:
+        """TLS for a port that others call; it shows what these files hold, and trusts these CAs
+        beside ours (DER), later as well."""
 
         def refused(why: str) -> None:
             self._log.warning("tls.refused", reason=why)
 
-        return self._show(lambda: server_context(files, refused), files, live)
+        port = self._show(lambda: server_context(files, refused, anchors()), files, live)
+        self._watch(["trust anchors"], anchors, port.renew)
+        return port
 
     def open_browser_port(self, files: TlsFiles, live: Live) -> Port:
         """As open_port, for those who have no certificate."""
@@ -80,7 +93,7 @@ class Replaced:
             self._look(one)
 
     def _look(self, one: _Watched) -> None:
-        now = _stamp(one.files)
+        now = one.stamp()
         if now == one.seen:
             return
         problem = None
@@ -90,9 +103,8 @@ class Replaced:
         except ConfigurationError as error:
             problem = error.detail
         if problem is None or now != one.tried:
-            names = [str(file) for file in one.files]
             (self._log.warning if problem else self._log.info)(
-                "files.replaced", files=names, problem=problem
+                "files.replaced", files=one.names, problem=problem
             )
         one.tried = now
 

@@ -33,10 +33,10 @@ class KeptConnections(httpx.AsyncBaseTransport):
         self._idle: list[_Connection] = []
         self._open: set[_Connection] = set()
 
-    def cut(self, serials: frozenset[str]) -> None:
-        """Ends the connections to servers with these certificates, in the middle of a call too."""
+    def cut(self, is_out: Callable[[Certificate], bool]) -> None:
+        """Ends the connections to servers with such certificates, in the middle of a call too."""
         for connection in list(self._open):
-            if connection.serial in serials:
+            if is_out(connection.certificate):
                 connection.abort()
 
     def renew(self, context: ssl.SSLContext) -> None:
@@ -136,7 +136,6 @@ class _Connection(asyncio.Protocol):
     def __init__(self, register: "set[_Connection]") -> None:
         self._register = register
         self.open = self.last = False
-        self.serial = ""
         self._answer: _Answer | None = None
         self._done: asyncio.Future[_Answer] | None = None
 
@@ -161,7 +160,7 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: Any) -> None:  # uvloop's TLS transport is no Transport
         self._transport = transport
         der = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
-        self.serial = Certificate(der).serial
+        self.certificate = Certificate(der)
         self._register.add(self)
         self.open = True
 

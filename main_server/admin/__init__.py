@@ -1,1 +1,1 @@
-"""What administrators call: certificates, tokens and clients. Each call is in the audit log."""
+"""What administrators call: certificates, tokens, clients, whom we trust. All of it is audited."""

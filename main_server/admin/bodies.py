@@ -32,6 +32,20 @@ class CertificateOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pkcs12_password: str | None = None
 
 
+class AnchorOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A CA's certificate (PEM), and the domain whose clients it may certify."""
+
+    domain: str
+    certificate: str
+
+
+class Registration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A certificate (PEM) of a CA that isn't ours, and whose it is."""
+
+    client_id: str
+    certificate: str
+
+
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One of the first three says which."""
 

@@ -140,6 +140,24 @@ def issue(  # noqa: PLR0913 - each is an option
     cert_commands.issue(config, wanted, out, pkcs12_password_file, json=json)
 
 
+@cert.command("register")
+def register(
+    name: Name,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The certificate, PEM.", show_default=False)
+    ],
+    config: ConfigFile = None,
+    json: Json = False,
+) -> None:
+    """Make a certificate of a partner's own CA known: as NAME's, whatever it says itself.
+
+    Its CA must be a trust anchor of that domain (gatepost anchor add).
+    """
+    from main_server.ca.anchors import commands
+
+    commands.register(config, name, file, json=json)
+
+
 @cert.command("token")
 def token(
     name: Name,

@@ -44,6 +44,7 @@ def describe(row: Row, now: datetime) -> dict[str, Any]:
         "name": row.name,
         "status": row.status_at(now).value,
         "issuer": row.issuer,
+        "anchor": row.anchor.hex() if row.anchor else None,
         **{name: iso(to_ms(time)) if time else None for name, time in times.items()},
         "reason": row.revocation_reason,
     }

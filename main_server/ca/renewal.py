@@ -12,7 +12,14 @@ from functools import partial
 from cryptography import x509
 from sqlalchemy import Connection, Engine
 
-from gatepost.errors import BadSigningRequest, KeyUsedBefore, NotFound, NotYet, UnknownCertificate
+from gatepost.errors import (
+    BadOrder,
+    BadSigningRequest,
+    KeyUsedBefore,
+    NotFound,
+    NotYet,
+    UnknownCertificate,
+)
 from gatepost.identity import Identity, Role
 from gatepost.renewal import is_signed_by, renewable_from
 from main_server.ca.authorities import Authorities
@@ -87,6 +94,8 @@ def _held(
     brought = caller.role is Role.PROXY and rows[0].identity.role is Role.CLIENT
     if rows[0].identity != caller and not brought:
         raise UnknownCertificate()
+    if rows[0].anchor is not None:
+        raise BadOrder("It is of your own CA: renew it there, and have the new one registered.")
     return rows[0], x509.load_der_x509_certificate(rows[0].der)
 
 

@@ -161,11 +161,12 @@ def activate(connection: Connection, serial: str, fingerprint: bytes, der: bytes
 
 
 def list_known(connection: Connection, roles: Sequence[Role], now: datetime) -> list[Known]:
-    """Active, unexpired certificates of these roles."""
+    """Active, unexpired certificates of ours, of these roles."""
     c = certificates.c
     query = (
         select(c.fingerprint, c.domain, c.role, c.name)
         .where(c.status == "active", c.not_after > now, c.role.in_([r.value for r in roles]))
+        .where(c.anchor.is_(None))
         .order_by(c.serial)
     )
     return [

@@ -47,24 +47,31 @@ def revoke(
     actor: str = SYSTEM,
 ) -> Revocation:
     """Certificates that are revoked already are left as they are; nothing to do changes nothing."""
+    return transact(engine, lambda c: revoke_in(c, authorities, selection, reason, now, actor))
 
-    def work(connection: Connection) -> Revocation:
-        known = repository.lock_number(connection)
-        number = next_number(known, now)
-        tokens = withdraw_open(connection, selection.client, now) if selection.client else 0
-        serials = repository.mark_revoked(connection, selection, reason, number, now)
-        if not serials:
-            _tell_of_tokens(connection, selection, tokens, now, actor)
-            return Revocation(known, [], tokens)
-        renew_in(connection, authorities, number, now)
-        held = reason is Reason.CERTIFICATE_HOLD
-        action = "certificate.held" if held else "certificate.revoked"
-        details = {"serials": serials, "reason": reason.value, "number": number}
+
+def revoke_in(
+    connection: Connection,
+    authorities: Sequence[Authority],
+    selection: Selection,
+    reason: Reason,
+    now: datetime,
+    actor: str,
+) -> Revocation:
+    known = repository.lock_number(connection)
+    number = next_number(known, now)
+    tokens = withdraw_open(connection, selection.client, now) if selection.client else 0
+    serials = repository.mark_revoked(connection, selection, reason, number, now)
+    if not serials:
         _tell_of_tokens(connection, selection, tokens, now, actor)
-        audit.append(connection, _entry(actor, action, selection, details), now)
-        return Revocation(number, serials, tokens)
-
-    return transact(engine, work)
+        return Revocation(known, [], tokens)
+    renew_in(connection, authorities, number, now)
+    held = reason is Reason.CERTIFICATE_HOLD
+    action = "certificate.held" if held else "certificate.revoked"
+    details = {"serials": serials, "reason": reason.value, "number": number}
+    _tell_of_tokens(connection, selection, tokens, now, actor)
+    audit.append(connection, _entry(actor, action, selection, details), now)
+    return Revocation(number, serials, tokens)
 
 
 def _tell_of_tokens(
@@ -126,7 +133,7 @@ def retire_issuer(
 
     def work(connection: Connection) -> Revocation:
         number = next_number(repository.lock_number(connection), now)
-        entries = repository.list_revoked(connection, old.kid, now)
+        entries = repository.list_revoked(connection, old.kid, now, alone=True)
         previous = repository.read_crl(connection, old.kid)
         last = build_crl(old, entries, now, previous, until=old.certificate.not_valid_after_utc)
         repository.store_crl(connection, last)

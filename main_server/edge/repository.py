@@ -2,11 +2,11 @@
 
 from datetime import datetime
 
-from sqlalchemy import Connection, and_, select
+from sqlalchemy import Connection, and_, or_, select
 
 from gatepost.bundle import KnownClient, KnownDomain
 from gatepost.identity import Role
-from main_server.tables import certificates, clients, domains
+from main_server.tables import certificates, clients, domains, trust_anchors
 
 
 def list_domains(connection: Connection) -> list[KnownDomain]:
@@ -17,7 +17,8 @@ def list_domains(connection: Connection) -> list[KnownDomain]:
 
 
 def list_clients(connection: Connection, now: datetime) -> list[KnownClient]:
-    """The clients' active, unexpired certificates, with the limits of their holders."""
+    """The clients' active, unexpired certificates, with the limits of their holders. Those of a CA
+    that isn't ours, while it is trusted in their domain."""
     held = and_(
         certificates.c.domain == clients.c.domain,
         certificates.c.name == clients.c.name,
@@ -30,9 +31,18 @@ def list_clients(connection: Connection, now: datetime) -> list[KnownClient]:
             clients.c.name,
             clients.c.rate_per_second,
             clients.c.burst,
+            certificates.c.anchor,
         )
         .join(clients, held)
+        .outerjoin(trust_anchors, trust_anchors.c.anchor == certificates.c.anchor)
         .where(
+            or_(
+                certificates.c.anchor.is_(None),
+                and_(
+                    trust_anchors.c.removed_at.is_(None),
+                    trust_anchors.c.domain == certificates.c.domain,
+                ),
+            ),
             certificates.c.status == "active",
             certificates.c.not_after > now,
             clients.c.disabled_at.is_(None),
@@ -46,6 +56,7 @@ def list_clients(connection: Connection, now: datetime) -> list[KnownClient]:
             name=row.name,
             rate_per_second=row.rate_per_second,
             burst=row.burst,
+            anchor=row.anchor.hex() if row.anchor else None,
         )
         for row in connection.execute(query)
     ]

@@ -2,8 +2,9 @@
 
 from sqlalchemy import Connection, Engine
 
-from gatepost.bundle import Bundle
+from gatepost.bundle import Bundle, KnownAnchor
 from gatepost.clock import Clock, from_ms
+from main_server.ca.anchors.repository import list_anchors
 from main_server.database import transact
 from main_server.edge import repository
 from main_server.keys.lifetimes import MAX_LIFETIME
@@ -22,6 +23,10 @@ def make_bundle(engine: Engine, keyring: Keyring, clock: Clock) -> Bundle:
             mac_key=keyring.edge_mac_key(),
             domains=repository.list_domains(connection),
             clients=repository.list_clients(connection, from_ms(clock.now_ms())),
+            anchors=[
+                KnownAnchor(key=one.id, domain=one.domain, certificate=one.der)
+                for one in list_anchors(connection)
+            ],
             max_lifetime_seconds=int(MAX_LIFETIME.total_seconds()),
         )
 

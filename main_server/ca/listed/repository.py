@@ -51,6 +51,8 @@ class Row:
     revoked_at: datetime | None
     revocation_reason: str | None
     der: bytes | None = field(repr=False)
+    anchor: bytes | None
+    """The key of its CA, if that isn't ours."""
 
     @property
     def identity(self) -> Identity:
@@ -84,8 +86,9 @@ def list_rows(connection: Connection, wanted: Filter, now: datetime) -> list[Row
 
 
 def find_by_key(connection: Connection, public_key: bytes) -> Row | None:
-    """The active certificate of a key."""
+    """The active certificate of a key, if it is of ours."""
     c = certificates.c
-    query = select(*_COLUMNS).where(c.public_key == public_key, c.status == "active").limit(1)
+    is_it = (c.public_key == public_key, c.status == "active", c.anchor.is_(None))
+    query = select(*_COLUMNS).where(*is_it).limit(1)
     row = connection.execute(query).one_or_none()
     return Row(*row) if row else None

@@ -30,10 +30,13 @@ class Selection:
     role: Role | None = None
     name: str | None = None
     issuer: str | None = None
+    anchor: bytes | None = None
 
     def __str__(self) -> str:
-        if self.issuer:
-            return f"issuer {self.issuer}"
+        if self.issuer or self.anchor:
+            return (
+                f"issuer {self.issuer}" if self.issuer else f"anchor {(self.anchor or b'').hex()}"
+            )
         if self.serial or self.fingerprint:
             return f"serial {self.serial}" if self.serial else f"fingerprint {self.fingerprint}"
         return "/".join(part for part in (self.domain, self.role, self.name) if part)
@@ -41,8 +44,12 @@ class Selection:
     @property
     def client(self) -> Identity | None:
         """The client whose certificates are meant, if it is all of them."""
-        one = (self.serial, self.fingerprint, self.issuer) != (None, None, None)
-        if one or self.domain is None or self.name is None or self.role not in (None, Role.CLIENT):
+        if (
+            any((self.serial, self.fingerprint, self.issuer, self.anchor))
+            or self.domain is None
+            or self.name is None
+            or self.role not in (None, Role.CLIENT)
+        ):
             return None
         return Identity(self.domain, Role.CLIENT, self.name)
 
@@ -55,6 +62,7 @@ class Selection:
             c.role: self.role.value if self.role else None,
             c.name: self.name,
             c.issuer: self.issuer,
+            c.anchor: self.anchor,
         }
         given = [column == value for column, value in wanted.items() if value is not None]
         if not given:
@@ -183,12 +191,17 @@ def record_forgotten(connection: Connection, one: Forgotten, number: int, now: d
     )
 
 
-def list_revoked(connection: Connection, issuer: str, now: datetime) -> list[Entry]:
+def list_revoked(
+    connection: Connection, issuer: str, now: datetime, *, alone: bool = False
+) -> list[Entry]:
     """Those of an issuer that are revoked or held and haven't expired.
 
-    Of some it isn't known who issued them: they are on every list.
+    Those of CAs that aren't ours are on every list, unless it is to be his `alone`: a last list
+    can't let go of what was held. And some of which it isn't known who issued them.
     """
     query = _revoked(issuer).where(certificates.c.not_after > _kept(now))
+    if alone:
+        query = query.where(certificates.c.anchor.is_(None))
     return [_entry(*row) for row in connection.execute(query.order_by(certificates.c.serial))]
 
 

@@ -94,4 +94,4 @@ def test_a_shell_can_complete_commands() -> None:
         check=True,
         timeout=60,
     )
-    assert ran.stdout.split() == ["release", "renew", "revoke"]
+    assert ran.stdout.split() == ["register", "release", "renew", "revoke"]

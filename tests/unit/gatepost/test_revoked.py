@@ -3,17 +3,24 @@
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from gatepost.clock import Clock
 from gatepost.errors import RevokedCertificate, Unavailable, UnknownCertificate
+from gatepost.identity import Certificate
 from gatepost.revocation import Revocations
 from gatepost.revoked import LIMIT_SECONDS, NotBelieved, Revoked, open_view
 from gatepost.tls import read_trusted
 from main_server.ca.crl import LIFETIME
 from tests.factories import Pair, Pki, identity
 from tests.lists import Issuer
+from tests.partner import PartnerCa
 
 
 def fresh(view: Revoked) -> None:
@@ -180,15 +187,61 @@ def test_who_is_pinned_later_is_believed_and_who_is_no_more_is_not(
 
 
 def test_only_what_is_new_is_cut(view: Revoked, issuer: Issuer) -> None:
-    cut: list[frozenset[str]] = []
-    view.when_revoked(cut.append)
     first, second = issuer.pki.issue(identity()), issuer.pki.issue(identity())
+    cut: list[list[bool]] = []
+    view.when_revoked(
+        lambda is_out: cut.append([is_out(first.certificate), is_out(second.certificate)])
+    )
     view.learn(issuer.state(first))
     state = issuer.state(first, second)
     view.learn(state)
     view.learn(state)
-    assert cut == [{first.certificate.serial}, {second.certificate.serial}]
+    assert cut == [[True, False], [True, True]]
     assert view.version == 2
+
+
+def test_serials_of_different_issuers_are_different_certificates(
+    view: Revoked, issuer: Issuer
+) -> None:
+    """A CA that isn't ours may number as ours does. Its certificates have numbers of their own."""
+    ours = issuer.pki.issue(identity())
+    key = ec.generate_private_key(ec.SECP256R1())
+    theirs = foreign(ours.x509.serial_number, key)
+    view.learn(issuer.state(ours))
+    fresh(view)
+    assert view.is_revoked(ours.certificate)
+    view.check(theirs, is_ours=False)
+    view.learn(issuer.state(numbers=[int(theirs.listed_number, 16)]))
+    with pytest.raises(RevokedCertificate):
+        view.check(theirs, is_ours=False)
+    view.check(ours.certificate)
+
+
+def test_one_that_lies_about_its_issuer_is_out_by_its_own_number(
+    view: Revoked, issuer: Issuer
+) -> None:
+    liar = foreign(7, issuer.authority.certificate.public_key())
+    assert liar.issuer == issuer.authority.kid
+    view.learn(issuer.state(numbers=[int(liar.listed_number, 16)]))
+    assert view.is_revoked(liar)
+
+
+def foreign(serial: int, names: Any) -> Certificate:
+    """Of a partner's CA; it says that the holder of this key has signed it."""
+    ca, now = PartnerCa(), datetime.now(UTC)
+    public = names if not hasattr(names, "public_key") else names.public_key()
+    identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(public)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(ca.certificate.subject)
+        .issuer_name(ca.certificate.subject)
+        .public_key(ca.key.public_key())
+        .serial_number(serial)
+        .not_valid_before(now)
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(identifier, critical=False)
+    )
+    return Certificate(builder.sign(ca.key, SHA256()).public_bytes(Encoding.DER))
 
 
 def test_a_caller_is_told_why_a_certificate_will_not_do(

@@ -71,7 +71,7 @@ class Limits:
 
 
 class NobodyRevoked:
-    def check(self, _certificate: Any) -> None:
+    def check(self, _certificate: Any, *, is_ours: bool) -> None:
         pass
 
 

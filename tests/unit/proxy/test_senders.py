@@ -4,13 +4,16 @@ import time
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 
-from gatepost.bundle import Bundle, KnownClient
-from gatepost.errors import IdentityMismatch, Unavailable, UnknownCertificate
-from gatepost.identity import Role
+from gatepost.bundle import Bundle, KnownAnchor, KnownClient
+from gatepost.errors import BadIdentity, IdentityMismatch, Unavailable, UnknownCertificate
+from gatepost.identity import Certificate, Role
 from gatepost.renewal import SURE_SECONDS
 from proxy.senders import Senders
-from tests.factories import Pair, Pki, bundle, changed, identity, known_client
+from tests.factories import DOMAIN, Pair, Pki, bundle, changed, identity, known_client
+from tests.partner import PartnerCa
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +90,70 @@ def test_what_a_new_bundle_leaves_out_is_out(pair: Pair) -> None:
         senders.identify(pair.certificate)
 
 
+def anchored(ca: PartnerCa, domain: str = DOMAIN, key: str = "aa") -> KnownAnchor:
+    der = ca.certificate.public_bytes(Encoding.DER)
+    return KnownAnchor(key=key, domain=domain, certificate=der)
+
+
+def of(ca: PartnerCa, **given: Any) -> Certificate:
+    pem, _ = ca.sign(**given)
+    return Certificate(x509.load_pem_x509_certificate(pem).public_bytes(Encoding.DER))
+
+
+def test_one_of_a_partners_ca_is_who_it_was_registered_as() -> None:
+    ca = PartnerCa()
+    certificate, anchor = of(ca, name="whatever it says"), anchored(ca)
+    known = known_client(certificate.fingerprint, anchor="aa")
+    senders = learned(known, anchors=[anchor])
+    assert senders.anchor_of(certificate) == anchor
+    assert senders.identify(certificate, anchor) == known
+    assert senders.anchors == [anchor.certificate]
+    unknown = of(ca)
+    assert senders.anchor_of(unknown) == anchor
+    with pytest.raises(UnknownCertificate):
+        senders.identify(unknown, anchor)
+    senders.learn(bundle(known))
+    assert senders.anchor_of(certificate) is None
+    with pytest.raises(UnknownCertificate):
+        senders.identify(certificate)
+
+
+@pytest.mark.parametrize(
+    ("given", "anchor"),
+    [
+        ({"domain": "gatepost"}, {}),
+        ({}, {"domain": "gatepost"}),
+        ({"anchor": "bb"}, {}),
+        ({"anchor": None}, {}),
+    ],
+)
+def test_under_another_domains_anchor_it_is_nobody(
+    given: dict[str, Any], anchor: dict[str, Any]
+) -> None:
+    """As in a bundle that nobody should have made."""
+    ca = PartnerCa()
+    certificate, known_anchor = of(ca), anchored(ca, **anchor)
+    known = known_client(certificate.fingerprint, **({"anchor": "aa"} | given))
+    senders = learned(known, anchors=[known_anchor])
+    for anyhow in (known_anchor, None):
+        with pytest.raises((UnknownCertificate, BadIdentity)):
+            senders.identify(certificate, anyhow)
+
+
+def test_one_that_names_somebody_else_than_it_was_registered_as_is_refused() -> None:
+    ca = PartnerCa()
+    certificate = of(ca, uris=(f"gatepost://{DOMAIN}/client/else",))
+    senders = learned(known_client(certificate.fingerprint, anchor="aa"), anchors=[anchored(ca)])
+    with pytest.raises(UnknownCertificate):
+        senders.identify(certificate, anchored(ca))
+
+
+def test_ours_is_of_no_anchor(pair: Pair) -> None:
+    senders = learned(client_of(pair), anchors=[anchored(PartnerCa())])
+    assert senders.anchor_of(pair.certificate) is None
+    assert senders.identify(pair.certificate) == client_of(pair)
+
+
 @pytest.mark.parametrize(
     "host",
     [
@@ -125,6 +192,7 @@ def test_the_bundle_holds_nothing_that_opens_a_message() -> None:
         "mac_key",
         "domains",
         "clients",
+        "anchors",
         "max_lifetime_seconds",
     }
     one = bundle()

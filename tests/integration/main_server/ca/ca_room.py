@@ -16,7 +16,7 @@ from main_server.ca import repository
 from main_server.ca.authority import utc_now
 from main_server.ca.founding import init_authority
 from main_server.database import transact
-from main_server.tables import crls
+from main_server.tables import certificates, crls
 
 PUBLIC_URL = "http://pki.example.com:8002"
 
@@ -51,6 +51,8 @@ class CaRoom:
     def __post_init__(self) -> None:
         init_authority(self.ca, utc_now())
         transact(self.engine, lambda c: c.execute(crls.delete()))  # other tests' CAs
+        foreign = certificates.delete().where(certificates.c.anchor.is_not(None))
+        transact(self.engine, lambda c: c.execute(foreign))  # those are on each CA's lists
         tree = {
             "database": {"url": self.database},
             "redis": {"url": self.redis},

@@ -1,0 +1,33 @@
+"""Certificates of a CA that isn't ours: a trust anchor, bound to one domain and to the role client.
+
+Whose such a certificate is, is what it was registered as, never what it says. It needn't name
+anybody of ours; if it does, it must be whom it was registered for. Its CA numbers as it likes, so
+our lists of what is revoked name it by a number of ours.
+"""
+
+from cryptography import x509
+
+from gatepost.certificate_rules import FOR_CALLING, check_rules
+from gatepost.errors import BadIdentity
+
+_FIRST_BIT = 1 << 127
+
+
+def listed_number(fingerprint: str) -> str:
+    """In hex. Its first bit is set, unlike that of any serial that we give: they never meet."""
+    return f"{_FIRST_BIT | int(fingerprint, 16) >> 128:032x}"
+
+
+def find_named(certificate: x509.Certificate) -> str | None:
+    """The identity of ours that it names, a URI; None if it names none. Raises BadIdentity unless
+    it keeps the rules that ours keep."""
+    check_rules(certificate, FOR_CALLING)
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return None
+    uris = names.get_values_for_type(x509.UniformResourceIdentifier)
+    found = [uri for uri in uris if uri.lower().startswith("gatepost:")]
+    if len(found) > 1:
+        raise BadIdentity(f"the certificate names {len(found)} identities of ours")
+    return found[0] if found else None
