@@ -32,17 +32,29 @@ def render(results: dict[str, Any]) -> str:
         "|---|---|---|---|---|---|---|",
         _row(crowd["wandering"]),
         _row(crowd["rush"]),
+        "",
+        "Whole pages in Chromium, from the click until all that they need has been loaded:",
+        "",
+        "| who | page | times | median | p95 |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {one['who']} | `{one['what']}` | {one['looks']} | {one['median_ms']:.0f}"
+            f" | {one['p95_ms']:.0f} |"
+            for one in results["chromium"]
+        ),
     ]
     return "\n".join(parts) + "\n"
 
 
-def missed(results: dict[str, Any], p95_ms: float, rows: int) -> str | None:
+def missed(results: dict[str, Any], p95_ms: float, rows: int, whole_ms: float) -> str | None:
     """What isn't as promised."""
     every = [*results["lists"], results["crowd"]["wandering"]]
     late = [f"{one['who']}, {one['what']}" for one in every if one["p95_ms"] > p95_ms]
     wide = [f"{one['who']}, {one['what']}" for one in every if one.get("rows", 0) > rows]
     said = [f"later than {p95_ms:.0f} ms: {'; '.join(late)}"] if late else []
     said += [f"more than {rows:,} entries: {'; '.join(wide)}"] if wide else []
+    slow = [one["what"] for one in results["chromium"] if one["p95_ms"] > whole_ms]
+    said += [f"whole pages later than {whole_ms:.0f} ms: {', '.join(slow)}"] if slow else []
     return "\n".join(said) or None
 
 

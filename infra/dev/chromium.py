@@ -4,12 +4,18 @@ Playwright would fetch a browser of its own from its own host; this one comes fr
 else of the machine does.
 """
 
+import base64
 import os
 import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from infra.dev import apt
 from infra.dev.engines.find import clean_environment, libraries_of
@@ -35,6 +41,15 @@ FONTS = """\
   <cachedir>{root}/font-cache</cachedir>
 </fontconfig>
 """
+QUIET = (
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-sync",
+    "--lang=en-GB",
+    "--no-first-run",
+)
 _VERSION = re.compile(r"(\d+)\.\d[\d.]*")
 
 
@@ -49,6 +64,16 @@ class Chromium:
     def __str__(self) -> str:
         return f"Chromium {self.version}"
 
+    def options(self, ca: Path) -> dict[str, Any]:
+        """For Playwright to launch it. It trusts that CA by its keys, as a person would have told
+        it to, and nobody else's; and it asks nobody for anything by itself."""
+        known = ",".join(_keys_of(ca))
+        return {
+            "executable_path": self.program,
+            "env": dict(self.environment),
+            "args": [*QUIET, f"--ignore-certificate-errors-spki-list={known}"],
+        }
+
 
 def find_chromium(folder: Path = ENGINES / "chromium") -> Chromium:
     try:
@@ -58,6 +83,14 @@ def find_chromium(folder: Path = ENGINES / "chromium") -> Chromium:
     if found is None:
         raise Failure(NO_CHROMIUM)
     return found
+
+
+def _keys_of(file: Path) -> list[str]:
+    """The public keys of the certificates in a file, as Chromium names them."""
+    found = x509.load_pem_x509_certificates(file.read_bytes())
+    form = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
+    keys = [one.public_key().public_bytes(*form) for one in found]
+    return [base64.b64encode(sha256(key).digest()).decode() for key in keys]
 
 
 def _on_this_machine() -> Chromium | None:

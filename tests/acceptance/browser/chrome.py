@@ -1,19 +1,12 @@
-"""A real Chromium at the portal of a running stack, and what no page may do in it.
+"""A real Chromium at the portal of a running stack, and what no page may do in it."""
 
-It trusts the stack's CA by its key, as a person would have told it to, and nobody else's.
-"""
-
-import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from playwright.sync_api import (
     Browser,
     ConsoleMessage,
@@ -30,15 +23,6 @@ from main_server.users.repository import User
 from tests.acceptance.site import Site
 from tests.integration.main_server.people import PASSWORD
 
-QUIET = [
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-sync",
-    "--lang=en-GB",
-    "--no-first-run",
-]
 PATIENCE_MS = 10_000
 PHONE = (390, 844)
 DESK = (1280, 800)
@@ -50,24 +34,11 @@ _NO_SUCCESS = "Failed to load resource: the server responded with a status of "
 @contextmanager
 def open_chromium(site: Site) -> Iterator[Browser]:
     """For the tests of one module: while it runs, asyncio's loops can't in this thread."""
-    found = find_chromium()
-    known = ",".join(keys_of(Path(site.status["ca"])))
+    options = find_chromium().options(Path(site.status["ca"]))
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=found.program,
-            env=dict(found.environment),
-            args=[*QUIET, f"--ignore-certificate-errors-spki-list={known}"],
-        )
+        browser = playwright.chromium.launch(**options)
         yield browser
         browser.close()
-
-
-def keys_of(file: Path) -> list[str]:
-    """The public keys of the certificates in a file, as Chromium names them."""
-    found = x509.load_pem_x509_certificates(file.read_bytes())
-    form = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
-    keys = [one.public_key().public_bytes(*form) for one in found]
-    return [base64.b64encode(sha256(key).digest()).decode() for key in keys]
 
 
 class Visitor:
