@@ -95,6 +95,7 @@ class Site:
         *,
         rate: int = 1000,
         burst: int = 10_000,
+        days: int = 1,
     ) -> Pair:
         """A certificate that the ledger knows; a client with its domain and its limits, too."""
         config = load(DatabaseOnly, self.stack.place.config / "main_server.yaml")
@@ -103,7 +104,7 @@ class Site:
         if holder.role is Role.CLIENT:
             transact(self.engine, lambda c: repository.add_domain(c, holder.domain, None, now))
             transact(self.engine, lambda c: repository.add_client(c, holder, rate, burst, now))
-        order = Order(holder, usage, timedelta(days=1), HOSTS)
+        order = Order(holder, usage, timedelta(days=days), HOSTS)
         issued = issue(self.engine, authority, order, utc_now())
         assert config.database.keys_schema
         name = f"test-{issued.certificate.serial_number:x}"

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID
 
+from cryptography import x509
 from sqlalchemy import text
 
 from gatepost.contract import SettleItem, Settlement, SettleRequest, encode_json
@@ -67,6 +68,11 @@ class Harbour:
         token = links.make_link(engine, user, now, "tester")
         return links.set_password(engine, token, HASH, now)
 
+    def serial(self, name: str) -> str:
+        """Of the certificate that this client has."""
+        leaf = x509.load_pem_x509_certificate(self.keys[name].cert_file.read_bytes())
+        return f"{leaf.serial_number:032x}"
+
     def send(self, name: str, count: int, body: str = BODY) -> list[str]:
         with self.site.calling(self.keys[name]) as client:
             said = {"sender_number": NUMBER, "message_body": body}
@@ -82,7 +88,7 @@ class Harbour:
         transact(self.site.engine, lambda c: c.execute(statement, given))
 
     def _client(self, name: str) -> TlsFiles:
-        return self.site.issue(Identity(DOMAIN, Role.CLIENT, name)).files
+        return self.site.issue(Identity(DOMAIN, Role.CLIENT, name), days=90).files
 
     @contextmanager
     def _stopped_workers(self) -> Iterator[None]:

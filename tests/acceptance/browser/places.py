@@ -1,35 +1,16 @@
 """Every page of the portal, and how somebody comes to it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gatepost.people import UserRole
 from main_server.users import links
 from tests.acceptance.browser.chrome import Visitor
 from tests.acceptance.browser.harbour import DOMAIN, Harbour
+from tests.acceptance.browser.place import Place, at
 
 WRONG_DAYS = "/messages?first=2030-01-01&last=2029-01-01"
-Way = Callable[[Visitor, Harbour], object]
 PATHS_THAT_SHOW_NO_PAGE = {"/", "/static/{name}"}
 """The one sends elsewhere, the other has the style sheet."""
-
-
-@dataclass(frozen=True)
-class Place:
-    name: str
-    route: str
-    """As portal.app declares it."""
-    template: str
-    who: str | None
-    """Whose browser: the harbour's `user`, its `admin`, a `root` of all domains; or nobody's."""
-    way: Way
-    menu: bool = True
-    """Whether the menu says that this is where one is."""
-
-
-def at(path: str, status: int = 200) -> Way:
-    return lambda visitor, harbour: visitor.goto(path.format(h=harbour), status)
 
 
 def _wrong_password(visitor: Visitor, harbour: Harbour) -> None:

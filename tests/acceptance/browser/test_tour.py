@@ -6,17 +6,18 @@ from typing import Literal
 
 import pytest
 from fastapi.routing import APIRoute
+from jinja2 import Environment
 from playwright.sync_api import Browser, Page
 
 from tests.acceptance.browser import axe, pictures
 from tests.acceptance.browser.chrome import DESK, PHONE, Visitor
 from tests.acceptance.browser.harbour import Harbour
-from tests.acceptance.browser.places import PATHS_THAT_SHOW_NO_PAGE, PLACES, Place
+from tests.acceptance.browser.place import Place
+from tests.acceptance.browser.places import PATHS_THAT_SHOW_NO_PAGE, PLACES
 from tests.acceptance.portal.routes import CONTEXT, PORTAL_ROUTES
 
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 NARROWEST = (320, 640)
-PARTS = {"base.html", "fields.html", "shown.html"}
 
 
 class Visitors:
@@ -104,5 +105,14 @@ def test_no_page_is_left_out() -> None:
         if isinstance(route, APIRoute) and "GET" in (route.methods or ())
     }
     assert paths - PATHS_THAT_SHOW_NO_PAGE == {place.route for place in PLACES}
-    templates = {one for one in CONTEXT.pages.environment.list_templates() if one.endswith(".html")}
-    assert templates - PARTS == {place.template for place in PLACES}
+    environment = CONTEXT.pages.environment
+    names = [one for one in environment.list_templates() if one.endswith(".html")]
+    pages = {one for one in names if extends_base(environment, one)}
+    assert pages == {place.template for place in PLACES}
+
+
+def extends_base(environment: Environment, template: str) -> bool:
+    """Whether it is a page; the others are parts of pages."""
+    assert environment.loader
+    source, *_ = environment.loader.get_source(environment, template)
+    return source.startswith("{% extends")
