@@ -16,12 +16,14 @@ class UserRole(StrEnum):
 
 
 class SignIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`address` is where the browser is: too many tries from there are slowed down."""
+    """`address` is where the browser is: too many tries from there are slowed down. `browser` is
+    what it was given when somebody signed in before."""
 
     domain: str
     name: str
     password: str
     address: str
+    browser: str | None = None
 
 
 class Refresh(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,10 +49,18 @@ class Reset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Tokens(msgspec.Struct, frozen=True):
-    """`refresh_token` is None where the one that was shown stays good for a moment."""
+    """`refresh_token` is None where the one that was shown stays good for a moment. `browser` is
+    for the browser to keep, and to show when somebody signs in: it knows this account."""
 
     access_token: str
     refresh_token: str | None
+    browser: str | None = None
+
+
+class KnownBrowser(msgspec.Struct, frozen=True):
+    """As `browser` of Tokens."""
+
+    browser: str
 
 
 class Person(msgspec.Struct, frozen=True):

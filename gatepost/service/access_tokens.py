@@ -17,7 +17,7 @@ from gatepost.errors import NotSignedIn
 from gatepost.people import UserRole
 
 LIFETIME = timedelta(minutes=30)
-_ALGORITHM, _ISSUER, _AUDIENCE = "EdDSA", "gatepost", "gatepost-portal"
+ALGORITHM, _ISSUER, _AUDIENCE = "EdDSA", "gatepost", "gatepost-portal"
 _REQUIRED = ["sub", "sid", "name", "domain", "role", "iss", "aud", "iat", "exp", "jti"]
 _CLOCKS_DIFFER = timedelta(seconds=5)
 
@@ -56,7 +56,7 @@ def mint(signer: Signer, claims: Claims, client_ids: list[str], now: datetime) -
         "exp": now + LIFETIME,
         "jti": str(uuid4()),
     }
-    return jwt.encode(payload, signer.key, _ALGORITHM, headers={"kid": signer.kid})
+    return jwt.encode(payload, signer.key, ALGORITHM, headers={"kid": signer.kid})
 
 
 def key_of(token: str) -> str | None:
@@ -77,7 +77,7 @@ def verify(token: str, keys: Mapping[str, Ed25519PublicKey]) -> Claims:
         said = jwt.decode(
             token,
             key,
-            [_ALGORITHM],
+            [ALGORITHM],
             {"require": _REQUIRED},
             audience=_AUDIENCE,
             issuer=_ISSUER,

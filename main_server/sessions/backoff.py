@@ -1,41 +1,88 @@
 """How long one waits after wrong tries. Pure.
 
-By account and by address: an address has more free tries, for many people may share one. Nobody is
-locked out for long: whoever keeps guessing at an account delays its holder for a minute at most.
+Who guesses takes the tries of where they are, never those of everybody: an account is counted apart
+for each network, and for each browser that has signed in to it before. Over all networks together
+it has a large budget, which is used up by many of them alone and doesn't count for such a browser.
+So nobody is locked out by a guesser elsewhere, and nobody anywhere waits for more than a minute.
 """
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 from hashlib import sha256
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 LONGEST = timedelta(seconds=60)
 FORGOTTEN = timedelta(minutes=15)
 """After so long without a wrong try nothing is held against anybody."""
+EASED = timedelta(seconds=30)
+"""Of an account as a whole one try is forgotten each time this has passed: faster than one network
+may try, so that by itself none keeps the budget used up."""
 
 
 class Kind(Enum):
     """With its number of tries that are free."""
 
-    ACCOUNT = 5
-    ADDRESS = 20
+    HERE = 5
+    """An account, from one network or one known browser."""
+    NETWORK = 20
+    SITE = 40
+    """Of IPv6 a /48: whoever has one has 65,536 networks."""
+    ACCOUNT = 100
+    """Over all networks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    failures: int
+    last_at: datetime
+
+
+def keys_for(domain: str, name: str, address: str, known: str | None) -> dict[Kind, bytes]:
+    """What a try is counted by. Of a name that nobody has, too: it must look the same.
+
+    `known` is what the account's holder alone has: a browser, or a session.
+    """
+    if known is not None:
+        return {Kind.HERE: key_of(Kind.HERE, domain, name, "known", known)}
+    network, site = whereabouts(address), site_of(address)
+    keys = {
+        Kind.HERE: key_of(Kind.HERE, domain, name, network),
+        Kind.NETWORK: key_of(Kind.NETWORK, network),
+        Kind.ACCOUNT: key_of(Kind.ACCOUNT, domain, name),
+    }
+    return keys if site is None else keys | {Kind.SITE: key_of(Kind.SITE, site)}
 
 
 def key_of(kind: Kind, *parts: str) -> bytes:
-    """What tries are counted by. Of a name that nobody has, too: it must look the same."""
     return sha256("\0".join((kind.name, *parts)).encode(errors="replace")).digest()
+
+
+def mark_of(domain: str, name: str) -> bytes:
+    """By which is remembered that an account was noted as one that is guessed at."""
+    return key_of(Kind.ACCOUNT, domain, name, "noted")
+
+
+def shown(domain: str, name: str, address: str) -> dict[str, str]:
+    """How account and network are called where they mustn't be named: equal ones look equal."""
+    account = key_of(Kind.ACCOUNT, domain, name)
+    network = key_of(Kind.NETWORK, whereabouts(address))
+    return {"account": account.hex()[:16], "network": network.hex()[:16]}
 
 
 def whereabouts(address: str) -> str:
     """What an address is counted by: of IPv6 its network, for everybody has 2 to the 64 in one."""
-    try:
-        parsed = ip_address(address)
-    except ValueError:
-        return address
+    parsed = _parse(address)
     if isinstance(parsed, IPv6Address):
-        ours = parsed.ipv4_mapped
-        return str(ours or ip_network((parsed.packed, 64), strict=False))
-    return str(parsed)
+        return str(ip_network((parsed.packed, 64), strict=False))
+    return address if parsed is None else str(parsed)
+
+
+def site_of(address: str) -> str | None:
+    parsed = _parse(address)
+    if not isinstance(parsed, IPv6Address):
+        return None
+    return str(ip_network((parsed.packed, 48), strict=False))
 
 
 def pause_after(kind: Kind, failures: int) -> timedelta:
@@ -44,8 +91,28 @@ def pause_after(kind: Kind, failures: int) -> timedelta:
     return timedelta(0) if beyond < 0 else min(timedelta(seconds=2 ** min(beyond, 30)), LONGEST)
 
 
-def wait_before(kind: Kind, failures: int, last_at: datetime, now: datetime) -> timedelta:
+def wait_before(kind: Kind, tried: Tried, now: datetime) -> timedelta:
     """How long it still is until a try is taken; nothing if it is taken now."""
-    if now - last_at >= FORGOTTEN:
+    if now - tried.last_at >= FORGOTTEN:
         return timedelta(0)
-    return max(last_at + pause_after(kind, failures) - now, timedelta(0))
+    pause = pause_after(kind, tried.failures)
+    if kind is Kind.ACCOUNT:
+        pause = max(tried.failures - kind.value + 1, 0) * EASED
+    left = tried.last_at + pause - now  # a clock that was set back must not make it long
+    return min(max(left, timedelta(0)), LONGEST)
+
+
+def with_another(kind: Kind, tried: Tried, now: datetime) -> int:
+    """How many there are with one that is taken now."""
+    if now - tried.last_at >= FORGOTTEN:
+        return 1
+    eased = (now - tried.last_at) // EASED if kind is Kind.ACCOUNT else 0
+    return max(tried.failures - eased, 0) + 1
+
+
+def _parse(address: str) -> IPv4Address | IPv6Address | None:
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return None
+    return getattr(parsed, "ipv4_mapped", None) or parsed

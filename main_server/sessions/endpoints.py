@@ -1,15 +1,17 @@
 """What the portal asks about sessions: signing in, staying so, signing out."""
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
+from msgspec.structs import replace
 
 from gatepost.clock import from_ms, iso, to_ms
 from gatepost.contract import encode_json
 from gatepost.errors import WrongCredentials
-from gatepost.identity import Role
+from gatepost.identity import Identity, Role
 from gatepost.people import (
     Person,
     Refresh,
@@ -21,7 +23,9 @@ from gatepost.service.api import allow
 from gatepost.service.requests import context_of
 from main_server.admin.bodies import read
 from main_server.context import Context, identify
-from main_server.sessions import service
+from main_server.sessions import browsers, service
+from main_server.sessions.backoff import shown
+from main_server.sessions.portals import serves
 from main_server.sessions.service import Opened
 from main_server.sessions.tokens import tokens_of
 from main_server.sessions.viewing import Seen, seen_by
@@ -39,19 +43,22 @@ def create_router(context: Context) -> APIRouter:
         found = [TokenKey(kid, key.public_bytes_raw().hex()) for kid, key in keys.items()]
         return _answer(TokenKeys(found))
 
-    @router.post("/session", dependencies=[portal])
-    async def sign_in(request: Request) -> Response:
+    @router.post("/session")
+    async def sign_in(request: Request, caller: Identity = portal) -> Response:
         wanted = await read(request, SignIn)
-        context_of(request.scope).event = "session.tried"
-        opened = await _sign_in(context, wanted)
-        context_of(request.scope).event = "session.opened"
-        context_of(request.scope).fields["user"] = str(UUID(bytes=opened.user.user_id))
-        return _tokens(context, opened)
+        about = context_of(request.scope)
+        about.event = "session.tried"
+        about.fields |= shown(*_who(wanted), wanted.address)
+        opened = await _sign_in(context, caller, wanted)
+        about.event = "session.opened"
+        about.fields["user"] = str(UUID(bytes=opened.user.user_id))
+        return _tokens(context, opened, in_a_browser=True)
 
-    @router.post("/session/refresh", dependencies=[portal])
-    async def refresh(request: Request) -> Response:
+    @router.post("/session/refresh")
+    async def refresh(request: Request, caller: Identity = portal) -> Response:
         wanted = await read(request, Refresh)
-        opened = await context.ledger.run(service.refresh, wanted.refresh_token, _now(context))
+        refresh = partial(service.refresh, serves=partial(serves, caller))
+        opened = await context.ledger.run(refresh, wanted.refresh_token, _now(context))
         return _tokens(context, opened)
 
     @router.get("/session")
@@ -73,19 +80,31 @@ def create_router(context: Context) -> APIRouter:
     return router
 
 
-async def _sign_in(context: Context, wanted: SignIn) -> Opened:
+async def _sign_in(context: Context, caller: Identity, wanted: SignIn) -> Opened:
     """The same for a name that nobody has as for a wrong password, in words and in time."""
-    domain, name = wanted.domain.strip().lower(), wanted.name.strip().lower()
-    now = _now(context)
-    tried = await context.ledger.run(service.begin_try, domain, name, wanted.address, now)
+    (domain, name), now = _who(wanted), _now(context)
+    keys = context.keyring.token_keys(from_ms(context.clock.now_ms()))
+    known = browsers.known(wanted.browser, keys, domain, name)
+    tried = await context.ledger.run(service.begin_try, domain, name, wanted.address, now, known)
     kept = tried.user.password_hash if tried.user else None
-    if not await context.passwords.is_right(kept, wanted.password):
+    right = await context.passwords.is_right(kept, wanted.password)
+    if not right or not serves(caller, domain):
         raise WrongCredentials()
     return await context.ledger.run(service.open_session, tried, _now(context))
 
 
-def _tokens(context: Context, opened: Opened) -> Response:
-    return _answer(tokens_of(context.keyring.token_signer(), opened, _now(context)))
+def _who(wanted: SignIn) -> tuple[str, str]:
+    return wanted.domain.strip().lower(), wanted.name.strip().lower()
+
+
+def _tokens(context: Context, opened: Opened, *, in_a_browser: bool = False) -> Response:
+    """`in_a_browser` is where the password was right: it is known from now on."""
+    signer, now = context.keyring.token_signer(), _now(context)
+    tokens = tokens_of(signer, opened, now)
+    if in_a_browser:
+        browser = browsers.mint(signer, opened.user.domain, opened.user.name, now)
+        tokens = replace(tokens, browser=browser)
+    return _answer(tokens)
 
 
 def _person(asker: Seen) -> Person:

@@ -1,14 +1,14 @@
 """SQL for sessions, and for the tries to begin one."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, case, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 from sqlalchemy.dialects.mysql import insert as upsert
 
-from main_server.sessions.backoff import FORGOTTEN
+from main_server.sessions.backoff import Tried
 from main_server.tables import sessions, sign_in_tries, users
 from main_server.users.repository import USER_COLUMNS, User, user_of
 
@@ -27,12 +27,6 @@ class Session:
     expires_at: datetime
     ended_at: datetime | None
     previous_login_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Tried:
-    failures: int
-    last_at: datetime
 
 
 _COLUMNS = [sessions.c[name] for name in Session.__slots__]
@@ -75,19 +69,27 @@ def lock_tries(connection: Connection, keys: Iterable[bytes], now: datetime) -> 
     return {row.tried: Tried(row.failures, row.last_at) for row in connection.execute(query)}
 
 
-def count_tries(connection: Connection, keys: Iterable[bytes], now: datetime) -> None:
-    c = sign_in_tries.c
-    failures = case((c.last_at <= now - FORGOTTEN, 1), else_=c.failures + 1)
-    statement = update(sign_in_tries).where(c.tried.in_(list(keys)))
-    connection.execute(statement.values(failures=failures, last_at=now))
+def put_tries(connection: Connection, counts: Mapping[bytes, int], now: datetime) -> None:
+    statement = update(sign_in_tries).where(sign_in_tries.c.tried == bindparam("key"))
+    rows = [{"key": key, "count": count} for key, count in counts.items()]
+    connection.execute(statement.values(failures=bindparam("count"), last_at=now), rows)
 
 
-def take_back_try(connection: Connection, account: bytes, address: bytes) -> None:
-    """It was a right one: the account is free again, of its address it wasn't a wrong one."""
+def mark_tried(connection: Connection, key: bytes, now: datetime) -> bool:
+    """Whether it was not there: it is forgotten as tries are."""
+    row = {"tried": key, "failures": 0, "last_at": now}
+    return bool(
+        connection.execute(upsert(sign_in_tries).prefix_with("IGNORE").values(row)).rowcount
+    )
+
+
+def take_back_try(connection: Connection, here: bytes, others: Iterable[bytes]) -> None:
+    """It was a right one: here all is forgotten, elsewhere this one alone."""
     c = sign_in_tries.c
-    connection.execute(delete(sign_in_tries).where(c.tried == account))
+    connection.execute(delete(sign_in_tries).where(c.tried == here))
     fewer = func.greatest(c.failures - 1, 0)
-    connection.execute(update(sign_in_tries).where(c.tried == address).values(failures=fewer))
+    where = c.tried.in_(list(others))
+    connection.execute(update(sign_in_tries).where(where).values(failures=fewer))
 
 
 def forget_tries(connection: Connection, before: datetime) -> None:

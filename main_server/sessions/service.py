@@ -8,6 +8,7 @@ request (`main_server.sessions.viewing`).
 
 import hmac
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -19,10 +20,18 @@ from sqlalchemy import Connection, Engine
 from gatepost.clock import from_ms, to_ms
 from gatepost.errors import NotSignedIn, TooManyTries, WrongCredentials
 from main_server.audit import repository as audit
-from main_server.audit.chain import Entry
+from main_server.audit.chain import SYSTEM, Entry
 from main_server.database import transact
 from main_server.sessions import repository
-from main_server.sessions.backoff import FORGOTTEN, Kind, key_of, wait_before, whereabouts
+from main_server.sessions.backoff import (
+    FORGOTTEN,
+    Kind,
+    keys_for,
+    mark_of,
+    shown,
+    wait_before,
+    with_another,
+)
 from main_server.sessions.repository import Session
 from main_server.users import repository as people
 from main_server.users.names import actor_of, is_name
@@ -46,40 +55,44 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One try to sign in, counted before it is known whether it is a good one."""
+    """One try to sign in, counted before it is known whether it is a good one. If it is, nothing
+    is held against `here` any more, and it is taken off the `others`."""
 
-    account: bytes
-    address: bytes
+    here: bytes
+    others: tuple[bytes, ...]
     user: User | None
 
 
-def begin_try(engine: Engine, domain: str, name: str, address: str, now: datetime) -> Try:
-    """Raises TooManyTries. What is tried side by side is counted one by one."""
+def begin_try(
+    engine: Engine, domain: str, name: str, address: str, now: datetime, known: str | None = None
+) -> Try:
+    """Raises TooManyTries. What is tried side by side is counted one by one.
+
+    `known` is a browser in which this account's holder has signed in, or their session.
+    """
     moment = from_ms(to_ms(now))
-    keys = {
-        Kind.ACCOUNT: key_of(Kind.ACCOUNT, domain, name),
-        Kind.ADDRESS: key_of(Kind.ADDRESS, whereabouts(address)),
-    }
+    keys = keys_for(domain, name, address, known)
 
     def work(connection: Connection) -> Try:
         repository.forget_tries(connection, moment - FORGOTTEN)
         tried = repository.lock_tries(connection, keys.values(), moment)
-        waits = [
-            wait_before(kind, tried[key].failures, tried[key].last_at, moment)
-            for kind, key in keys.items()
-        ]
+        waits = [wait_before(kind, tried[key], moment) for kind, key in keys.items()]
         if longest := max(waits).total_seconds():
             raise TooManyTries(retry_after=ceil(longest))
-        repository.count_tries(connection, keys.values(), moment)
+        counts = {kind: with_another(kind, tried[key], moment) for kind, key in keys.items()}
+        repository.put_tries(connection, {keys[one]: counts[one] for one in counts}, moment)
         user = _find(connection, domain, name)
-        return Try(keys[Kind.ACCOUNT], keys[Kind.ADDRESS], user)
+        if any(counts.get(kind) == kind.value for kind in (Kind.HERE, Kind.ACCOUNT)):
+            _note_slowed(connection, domain, name, address, user, now)
+        others = tuple(key for kind, key in keys.items() if kind is not Kind.HERE)
+        return Try(keys[Kind.HERE], others, user)
 
     return transact(engine, work)
 
 
 def forgive(engine: Engine, tried: Try) -> None:
     """It was no guess."""
-    transact(engine, lambda c: repository.take_back_try(c, tried.account, tried.address))
+    transact(engine, lambda c: repository.take_back_try(c, tried.here, tried.others))
 
 
 def open_session(engine: Engine, tried: Try, now: datetime) -> Opened:
@@ -94,7 +107,7 @@ def open_session(engine: Engine, tried: Try, now: datetime) -> Opened:
         opened = Opened(session_id, user, client_ids, f"{session_id.hex}.{secret}")
         if repository.find(connection, session_id.bytes) is not None:
             return opened  # an earlier try was committed after all
-        repository.take_back_try(connection, tried.account, tried.address)
+        repository.take_back_try(connection, tried.here, tried.others)
         repository.forget_expired(connection, user.user_id, moment)
         session = Session(
             session_id.bytes,
@@ -116,14 +129,19 @@ def open_session(engine: Engine, tried: Try, now: datetime) -> Opened:
     return transact(engine, work)
 
 
-def refresh(engine: Engine, token: str, now: datetime) -> Opened:
-    """Raises NotSignedIn; of a token that was replaced, after having ended its session."""
+def refresh(
+    engine: Engine, token: str, now: datetime, serves: Callable[[str], bool] = lambda _domain: True
+) -> Opened:
+    """Raises NotSignedIn; of a token that was replaced, after having ended its session.
+
+    `serves` says whether who asks is there for people of a domain; others aren't known to it.
+    """
     session_id, shown = _parse(token)
     secret, moment = secrets.token_urlsafe(32), from_ms(to_ms(now))
 
     def work(connection: Connection) -> Opened | None:
         found = repository.find(connection, session_id.bytes, lock=True)
-        if found is None or not is_alive(*found, moment):
+        if found is None or not is_alive(*found, moment) or not serves(found[1].domain):
             return None
         session, user = found
         client_ids = people.list_client_ids(connection, user.user_id)
@@ -171,6 +189,24 @@ def is_alive(session: Session, user: User, moment: datetime) -> bool:
 def _find(connection: Connection, domain: str, name: str) -> User | None:
     """What can't be a name is not put into a query: the ledger's names are ASCII."""
     return people.find(connection, domain, name) if is_name(name) and domain.isascii() else None
+
+
+def _note_slowed(
+    connection: Connection,
+    domain: str,
+    name: str,
+    address: str,
+    user: User | None,
+    now: datetime,
+) -> None:
+    """An account's free tries are used up: once in a while it is noted. Of a name that nobody has,
+    too, in as many words: else it would take less time. But not which: people type passwords."""
+    if not repository.mark_tried(connection, mark_of(domain, name), from_ms(to_ms(now))):
+        return
+    subject = actor_of(user.domain, user.name) if user else "nobody of this name"
+    about = shown(domain, name, address)
+    owner = user.domain if user else None
+    audit.append(connection, Entry(SYSTEM, "session.slowed_down", subject, owner, about), now)
 
 
 def _is_still(user: User, before: User) -> bool:

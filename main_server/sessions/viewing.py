@@ -24,6 +24,7 @@ from gatepost.service.requests import context_of
 from main_server.context import Context, identify
 from main_server.database import transact
 from main_server.sessions import repository
+from main_server.sessions.portals import serves
 from main_server.sessions.repository import Session
 from main_server.sessions.service import is_alive
 from main_server.users import repository as people
@@ -58,9 +59,9 @@ def seen_by(context: Context, *roles: UserRole) -> Any:
     """As `viewer_of`, with the session."""
     portal = allow(identify(context), Role.PORTAL)
 
-    async def seen(request: Request, _caller: Identity = portal) -> Seen:
+    async def seen(request: Request, caller: Identity = portal) -> Seen:
         claims = verify(_token(request), context.keyring.token_keys(_now(context)))
-        find = partial(_find, claims=claims, moment=_now(context))
+        find = partial(_find, claims=claims, moment=_now(context), portal=caller)
         found = await context.ledger.run(transact, find)
         context_of(request.scope).fields["user"] = found.viewer.user_id
         if roles and found.viewer.role not in roles:
@@ -75,12 +76,12 @@ def _for_the_portal(dependency: Callable[..., Awaitable[Any]]) -> Any:
     return Depends(dependency)
 
 
-def _find(connection: Connection, claims: Claims, moment: datetime) -> Seen:
+def _find(connection: Connection, claims: Claims, moment: datetime, portal: Identity) -> Seen:
     found = repository.find(connection, claims.session_id.bytes)
     if found is None or not is_alive(*found, moment):
         raise NotSignedIn("This session is over. Sign in again.")
     session, user = found
-    if user.user_id != claims.user_id.bytes:
+    if user.user_id != claims.user_id.bytes or not serves(portal, user.domain):
         raise NotSignedIn()
     client_ids = people.list_client_ids(connection, user.user_id)
     user_id = str(UUID(bytes=user.user_id))

@@ -7,13 +7,15 @@ from fastapi import APIRouter, Request, Response
 
 from gatepost.clock import from_ms
 from gatepost.errors import Invalid
-from gatepost.identity import Role
-from gatepost.people import PasswordChange, Reset, ZoneChange
+from gatepost.identity import Identity, Role
+from gatepost.people import KnownBrowser, PasswordChange, Reset, ZoneChange
 from gatepost.service.api import allow
 from main_server.admin.bodies import read
 from main_server.context import Context, identify
 from main_server.reading.endpoints import answer
+from main_server.sessions import browsers
 from main_server.sessions import service as sessions
+from main_server.sessions.portals import serves
 from main_server.sessions.service import Opened
 from main_server.sessions.tokens import tokens_of
 from main_server.sessions.viewing import Seen, seen_by
@@ -42,14 +44,18 @@ def create_router(context: Context) -> APIRouter:
         still = Opened(session_id, user, asker.viewer.client_ids, None)
         return answer(tokens_of(context.keyring.token_signer(), still, _now(context)))
 
-    @router.post("/password/reset", dependencies=[portal], status_code=204)
-    async def reset_password(request: Request) -> Response:
+    @router.post("/password/reset")
+    async def reset_password(request: Request, caller: Identity = portal) -> Response:
+        """Who has a link is let in however many guess at this account: their browser is known."""
         wanted = await read(request, Reset)
         user = await context.ledger.run(links.whose, wanted.token, _now(context))
+        if not serves(caller, user.domain):
+            raise links.refused()
         check_password(wanted.new, user.name)
         hashed = await context.passwords.hash(wanted.new)
         await context.ledger.run(links.set_password, wanted.token, hashed, _now(context))
-        return Response(status_code=204)
+        signer = context.keyring.token_signer()
+        return answer(KnownBrowser(browsers.mint(signer, user.domain, user.name, _now(context))))
 
     return router
 
@@ -57,15 +63,15 @@ def create_router(context: Context) -> APIRouter:
 async def _change(context: Context, asker: Seen, wanted: PasswordChange) -> None:
     """Ends all sessions, the one that asks too: it signs in again with the new password."""
     user, now = asker.user, _now(context)
-    address = f"session {asker.session.session_id.hex()}"
-    tried = await context.ledger.run(sessions.begin_try, user.domain, user.name, address, now)
+    known = asker.session.session_id.hex()
+    tried = await context.ledger.run(sessions.begin_try, user.domain, user.name, "", now, known)
     if not await context.passwords.is_right(user.password_hash, wanted.current):
         raise Invalid("Your present password is another one.")
+    await context.ledger.run(sessions.forgive, tried)
     check_password(wanted.new, user.name)
     hashed = await context.passwords.hash(wanted.new)
     actor = asker.viewer.actor
     await context.ledger.run(people.set_password, user, hashed, _now(context), actor)
-    await context.ledger.run(sessions.forgive, tried)
 
 
 def _now(context: Context) -> datetime:

@@ -72,14 +72,14 @@ def _holder(
     link = repository.find_link(connection, _digest(token), lock=lock)
     user = repository.get(connection, link.user_id, lock=lock) if link else None
     if link is None or user is None or user.disabled_at is not None:
-        raise _refused()
+        raise refused()
     used_by_another = link.used_at is not None and (mine is None or user.password_hash != mine)
     if used_by_another or link.expires_at <= from_ms(to_ms(now)):
-        raise _refused()
+        raise refused()
     return user
 
 
-def _refused() -> TokenRefused:
+def refused() -> TokenRefused:
     return TokenRefused("This link can't be used: it was used, or is over. Ask for a new one.")
 
 

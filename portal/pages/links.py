@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gatepost.errors import Invalid
-from gatepost.people import Reset
+from gatepost.people import KnownBrowser, Reset
 from gatepost.problem import describe
 from portal import cookies, forms
 from portal.context import Context
@@ -30,10 +30,11 @@ async def _set_password(context: Context, request: Request, token: str) -> Respo
         if fields.get("new") != fields.get("again"):
             raise Invalid("The two are not the same. Type the new password twice.")
         wanted = Reset(token, fields.get("new", ""))
-        await context.main_server.tell("POST", "/password/reset", None, wanted)
+        known = await context.main_server.post("/password/reset", None, wanted, KnownBrowser)
     except Invalid as error:
         return context.pages.make(
             request, "set_password.html", None, 422, problem=describe(error).document
         )
     cookies.forget_tokens(request)
+    cookies.put_known(request, known.browser)
     return RedirectResponse("/login?done=password-set", 303)

@@ -59,7 +59,11 @@ async def _sign_in(context: Context, request: Request, domain: str) -> Response:
     name, at, after = typed.rpartition("@")
     address = request.client.host if request.client else ""
     wanted = SignIn(
-        after if at else domain, name if at else typed, fields.get("password", ""), address
+        after if at else domain,
+        name if at else typed,
+        fields.get("password", ""),
+        address,
+        request.cookies.get(cookies.BROWSER),
     )
     try:
         tokens = await context.main_server.post("/session", None, wanted, Tokens)

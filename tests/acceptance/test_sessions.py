@@ -10,7 +10,9 @@ import jwt
 import pytest
 
 from gatepost.identity import Identity, Role
+from gatepost.people import UserRole
 from infra.dev.stack import Stack
+from main_server.sessions.backoff import shown
 from main_server.users import links, service
 from tests.acceptance.site import Site, eventually
 from tests.integration.main_server.people import DOMAIN, PASSWORD, People
@@ -132,6 +134,71 @@ def test_who_guesses_is_asked_to_wait(portal: httpx.Client, people: People) -> N
     eventually(lambda: sign_in(portal, people).status_code == 200, "the right one is taken", 10)
 
 
+def test_a_browser_that_is_known_is_held_up_by_nobody(
+    site: Site, portal: httpx.Client, people: People
+) -> None:
+    """Known since somebody has signed in with it, or has used a link."""
+    user = people.with_password()
+    known = sign_in(portal, people).json()["browser"]
+    answers = [sign_in(portal, people, password="wrong") for _ in range(6)]
+    assert problem(answers[-1]) == "429 too-many-tries"
+    assert sign_in(portal, people, browser=known).status_code == 200
+    link = {"token": links.make_link(people.engine, user, people.now, "tester"), "new": NEW}
+    other = portal.post("/api/portal/password/reset", json=link).json()["browser"]
+    assert sign_in(portal, people, browser=other, password=NEW).status_code == 200
+    for forged in ("x", known + "x", "é"):
+        answers = [sign_in(portal, people, browser=forged, password="wrong") for _ in range(6)]
+        assert problem(answers[-1]) == "429 too-many-tries"
+    stranger = People(site.engine)
+    guesses = [sign_in(portal, stranger, browser=known) for _ in range(6)]
+    assert problem(guesses[-1]) == "429 too-many-tries", "it is known to its own account alone"
+
+
+def test_the_log_tells_whom_and_from_where_without_naming_them(
+    site: Site, portal: httpx.Client, people: People
+) -> None:
+    other = uuid4().hex
+    for name, address in ((people.name, people.address), (people.name, other)):
+        sign_in(portal, people, name=name, address=address)
+    about = shown(DOMAIN, people.name, people.address)
+
+    def tried() -> list[str]:
+        events = site.events("main_server", "session.tried")
+        return [one["network"] for one in events if one.get("account") == about["account"]]
+
+    eventually(lambda: len(tried()) == 2, "both are in the log")
+    assert tried()[0] == about["network"] != tried()[1]
+
+
+def test_a_portal_that_is_confined_to_a_domain_has_its_people_alone(
+    site: Site, portal: httpx.Client, people: People
+) -> None:
+    """Its certificate is of that domain: everybody else is nobody there (I12)."""
+    pair = site.issue(Identity("confined.example", Role.PORTAL, f"portal-{uuid4().hex[:8]}"))
+    own = People(site.engine, domain="confined.example")
+    theirs = People(site.engine, domain="gatepost")
+    own.with_password()
+    theirs.with_password(role=UserRole.SUPER_ADMIN)
+    user = people.with_password()
+    with site.calling(pair.files, "main_server") as confined:
+        eventually(lambda: confined.get("/api/portal/keys").status_code == 200, "it is known")
+        mine = sign_in(confined, own, domain=own.domain)
+        assert confined.get("/api/portal/session", headers=bearer(mine)).status_code == 200
+        assert refresh(confined, mine).status_code == 200
+        for other in (people, theirs):
+            wrong = sign_in(confined, other, domain=other.domain)
+            assert problem(wrong) == "401 wrong-credentials"
+            elsewhere = sign_in(portal, other, domain=other.domain)
+            asked = confined.get("/api/portal/session", headers=bearer(elsewhere))
+            assert problem(asked) == "401 not-signed-in"
+            assert problem(refresh(confined, elsewhere)) == "401 not-signed-in"
+            assert refresh(portal, elsewhere).status_code == 200, "nothing has become of it"
+        token = links.make_link(people.engine, user, people.now, "tester")
+        link = {"token": token, "new": NEW}
+        assert problem(confined.post("/api/portal/password/reset", json=link))[:3] == "403"
+        assert portal.post("/api/portal/password/reset", json=link).status_code == 200
+
+
 def test_a_new_password_ends_all_sessions(portal: httpx.Client, people: People) -> None:
     people.with_password()
     mine = bearer(sign_in(portal, people))
@@ -158,7 +225,7 @@ def test_a_link_sets_a_password_once(portal: httpx.Client, people: People) -> No
 
     assert problem(reset("guessed")) == "403 token-refused"
     assert problem(reset(link, people.name * 2)) == "422 invalid"
-    assert reset(link).status_code == 204
+    assert reset(link).status_code == 200
     assert problem(reset(link)) == "403 token-refused"
     assert portal.get("/api/portal/session", headers=mine).status_code == 401
     assert sign_in(portal, people, password=NEW).status_code == 200

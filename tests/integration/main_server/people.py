@@ -46,9 +46,11 @@ class People:
         token = links.make_link(self.engine, user, self.now, TESTER)
         return links.set_password(self.engine, token, HASH, self.now)
 
-    def try_(self, name: str | None = None, address: str | None = None) -> Try:
+    def try_(
+        self, name: str | None = None, address: str | None = None, known: str | None = None
+    ) -> Try:
         who, where = name or self.name, address or self.address
-        return sessions.begin_try(self.engine, self.domain, who, where, self.now)
+        return sessions.begin_try(self.engine, self.domain, who, where, self.now, known)
 
     def sign_in(self) -> Opened:
         return sessions.open_session(self.engine, self.try_(), self.now)

@@ -77,6 +77,8 @@ class FakeMainServer:
                 return 200, {"keys": [{"kid": self.signer.kid, "key": key}]}
             case "POST /session" | "POST /session/refresh":
                 return 200, {"access_token": self.token(), "refresh_token": "fresh"}
+            case "POST /password/reset":
+                return 200, {"browser": "by a link"}
             case "GET /session":
                 return 200, PERSON
         return 204, None

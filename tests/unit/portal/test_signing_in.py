@@ -45,6 +45,22 @@ async def test_who_belongs_where(
     assert said["address"] == "127.0.0.1"
 
 
+async def test_a_browser_is_known_again_long_after_its_session(browser: Browser) -> None:
+    """By what it was given when somebody signed in with it, or set a password by a link."""
+    await browser.sign_in()
+    assert browser.main.said()["browser"] is None
+    tokens = {"access_token": browser.main.token(), "refresh_token": "r", "browser": "known"}
+    browser.main.answers["POST /session"] = 200, tokens
+    kept = cookies_of(await browser.sign_in())[cookies.BROWSER]
+    assert kept == "known; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=15552000"
+    await browser.send("/logout", page="/account")
+    await browser.sign_in()
+    assert browser.main.said()["browser"] == "known"
+    new = "another walk in the rain"
+    answer = await browser.send("/password/x", new=new, again=new)
+    assert cookies_of(answer)[cookies.BROWSER].startswith("by a link;")
+
+
 async def test_there_is_a_new_form_value_after_signing_in(browser: Browser) -> None:
     await browser.get("/login")
     before = browser.http.cookies[cookies.FORM]

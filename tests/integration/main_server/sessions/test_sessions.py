@@ -3,12 +3,11 @@
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
 
-from gatepost.errors import NotSignedIn, TooManyTries, WrongCredentials
+from gatepost.errors import NotSignedIn, WrongCredentials
 from main_server.database import transact
 from main_server.sessions import repository, service
-from main_server.sessions.backoff import FORGOTTEN, Kind, key_of
 from main_server.sessions.service import BOTH_COUNT, IDLE, LIFETIME
 from main_server.users import service as users
 from tests.integration.main_server.people import TESTER, People
@@ -127,57 +126,3 @@ def test_the_time_before_is_kept(people: People) -> None:
     assert previous is not None
     assert abs(previous - began) < timedelta(milliseconds=1)
     assert people.row().last_login_at == found[0].created_at
-
-
-def tries_until_refused(people: People, most: int, **given: str) -> int:
-    for number in range(most):
-        try:
-            people.try_(**given)
-        except TooManyTries:
-            return number
-    return most
-
-
-def test_after_wrong_tries_one_waits_and_then_is_taken_again(people: People) -> None:
-    people.with_password()
-    assert tries_until_refused(people, 50) == Kind.ACCOUNT.value
-    people.later(seconds=2)
-    assert people.sign_in().refresh_token, "nobody is locked out"
-    assert tries_until_refused(people, 50) == Kind.ACCOUNT.value, "and it is counted anew"
-    people.later(seconds=FORGOTTEN.total_seconds())
-    assert tries_until_refused(people, 50) >= Kind.ACCOUNT.value - 1
-
-
-def test_a_name_that_nobody_has_is_slowed_down_alike(people: People) -> None:
-    assert tries_until_refused(people, 50) == Kind.ACCOUNT.value
-
-
-def test_an_address_that_tries_many_names_is_slowed_down(people: People) -> None:
-    for number in range(Kind.ADDRESS.value):
-        people.try_(f"{people.name}-{number}")
-    with pytest.raises(TooManyTries) as refused:
-        people.try_(f"{people.name}-other")
-    assert refused.value.retry_after >= 1
-    people.try_(f"{people.name}-other", "elsewhere")
-
-
-def test_names_that_somebody_made_up_are_forgotten(people: People) -> None:
-    def known() -> int:
-        query = text("SELECT COUNT(*) FROM sign_in_tries WHERE tried = :tried")
-        about = {"tried": key_of(Kind.ACCOUNT, people.domain, people.name)}
-        return int(transact(people.engine, lambda c: c.scalar(query, about)) or 0)
-
-    people.try_()
-    assert known() == 1
-    people.later(seconds=FORGOTTEN.total_seconds() + 1)
-    tries = 0
-    while known() and tries < 50:  # a hundred go with each
-        people.try_(f"{people.name}-{tries}", f"elsewhere-{people.name}-{tries}")
-        tries += 1
-    assert known() == 0
-
-
-def test_who_signs_in_is_no_burden_to_the_address(people: People) -> None:
-    people.with_password()
-    for _ in range(Kind.ADDRESS.value + 5):
-        people.sign_in()

@@ -1,0 +1,10 @@
+"""Whose people a portal serves (I12): everybody's, or those of the domain of its certificate.
+
+At a portal that is confined to a domain, who is of another is nobody.
+"""
+
+from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity
+
+
+def serves(portal: Identity, domain: str) -> bool:
+    return portal.domain in (INFRASTRUCTURE_DOMAIN, domain)
