@@ -14,9 +14,8 @@ from gatepost.service.redis import RedisWatch, redis_loop
 from gatepost.service.requests import RequestMetrics, Requests
 from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
-from main_server.admin.anchors import create_router as create_anchors_router
-from main_server.admin.certificates import create_router as create_certificates_router
-from main_server.admin.holders import create_router as create_holders_router
+from main_server.admin import anchors, certificates, clients, endings, tokens, withdrawing
+from main_server.admin.administrator import by_certificate, by_session
 from main_server.ca.callers import Callers, callers_loop
 from main_server.ca.endpoints import create_router as create_holding_router
 from main_server.ca.online import OnlineCa
@@ -24,7 +23,7 @@ from main_server.ca.pki import PkiApp
 from main_server.ca.watch import Watch
 from main_server.checks import Checks, Safety
 from main_server.context import Context, identify
-from main_server.database import Ledger, RequestLedger, create_ledger_engine
+from main_server.database import Ledger, create_ledger_engine
 from main_server.edge.endpoints import create_router as create_edge_router
 from main_server.failed.endpoints import create_router as create_failed_router
 from main_server.failed.loop import redrive_loop
@@ -74,7 +73,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
             return
         ca = OnlineCa(child.log, settings.ca, ledger, clock, redis)
         context = Context(
-            RequestLedger(ledger),
+            ledger,
             keyring,
             clock,
             callers,
@@ -106,9 +105,11 @@ def create_app(context: Context) -> HotPosts:
     api.include_router(create_edge_router(context))
     api.include_router(create_messages_router(context))
     api.include_router(create_holding_router(context))
-    api.include_router(create_certificates_router(context))
-    api.include_router(create_anchors_router(context))
-    api.include_router(create_holders_router(context))
+    by_program = by_certificate(context)
+    for prefix, admin in (("/admin", by_program), ("/api/portal", by_session(context))):
+        for holding in (certificates, withdrawing, tokens, clients, endings):
+            api.include_router(holding.create_router(context, prefix, admin))
+    api.include_router(anchors.create_router(context, by_program))
     api.include_router(create_sessions_router(context))
     api.include_router(create_users_router(context))
     api.include_router(create_administering_router(context))

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from gatepost.revocation import Revocations
+from gatepost.revocation import Reason, Revocations
 from main_server.ca.authority import Authority, load_authority
-from main_server.ca.crl import Entry, Reason, build_crl
+from main_server.ca.crl import Entry, build_crl
 from tests.factories import Pair, Pki
 
 

@@ -18,12 +18,12 @@ from pydantic import SecretStr
 
 from gatepost.clock import from_ms, to_ms
 from gatepost.identity import Identity, Role
+from gatepost.revocation import Reason
 from gatepost.tls import TlsFiles, client_context
 from infra.dev.services import not_ready
 from infra.dev.stack import Stack
 from main_server.ca import repository
 from main_server.ca.authority import Order, Usage, load_authority, utc_now
-from main_server.ca.crl import Reason
 from main_server.ca.revocation import revoke
 from main_server.ca.revoked.repository import Selection
 from main_server.ca.service import issue

@@ -13,13 +13,13 @@ from gatepost.cli.output import Output
 from gatepost.cli.words import plural, validity
 from gatepost.clock import iso, to_ms
 from gatepost.errors import NotFound
+from gatepost.revocation import Reason
 from gatepost.settings import load
 from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
 from main_server.ca import founding, repository, revocation
 from main_server.ca.authorities import Authorities
 from main_server.ca.authority import Authority, utc_now
-from main_server.ca.crl import Reason
 from main_server.ca.opening import Opened, actor, confirm, end, opened
 from main_server.ca.revoked.repository import read_revocations
 from main_server.commanding import in_words

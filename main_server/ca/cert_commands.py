@@ -11,9 +11,9 @@ from gatepost.cli.output import Output
 from gatepost.cli.words import plural, validity
 from gatepost.errors import NotFound
 from gatepost.identity import Identity, Role
+from gatepost.revocation import Reason
 from main_server.ca import files, revocation
 from main_server.ca.authority import Usage
-from main_server.ca.crl import Reason
 from main_server.ca.enrolment import make_token
 from main_server.ca.founding import read_pins
 from main_server.ca.holders import place_holder

@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
+from gatepost.bounds import MOST_DAYS, MOST_MINUTES
 from gatepost.cli.commands import needs
 from gatepost.identity import Role
-from main_server.ca.bounds import MOST_DAYS, MOST_MINUTES
 from main_server.ca.target import RoleOption, Target, with_target
 from main_server.options import ConfigFile, DryRun, Json, Yes
 

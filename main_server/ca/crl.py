@@ -6,29 +6,16 @@ Pure: who is on it and which number it has is decided by its callers.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from cryptography import x509
 
+from gatepost.revocation import Reason
 from main_server.ca.authority import Authority
 
 LIFETIME = timedelta(hours=24)
 REBUILT_EVERY = timedelta(hours=1)
 BACKDATE = timedelta(minutes=5)
 """A reader's clock may be behind ours; and within it, lists may follow each other closely."""
-
-
-class Reason(StrEnum):
-    """Those of RFC 5280 that we give; its words, as they are written on the wire."""
-
-    UNSPECIFIED = "unspecified"
-    KEY_COMPROMISE = "keyCompromise"
-    CA_COMPROMISE = "cACompromise"
-    AFFILIATION_CHANGED = "affiliationChanged"
-    SUPERSEDED = "superseded"
-    CESSATION_OF_OPERATION = "cessationOfOperation"
-    CERTIFICATE_HOLD = "certificateHold"
-    PRIVILEGE_WITHDRAWN = "privilegeWithdrawn"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from main_server.ca.authorities import Authorities
 from main_server.ca.csr import key_for, read_csr
 from main_server.ca.keys import PublicKey, key_digest
 from main_server.ca.profiles import make_order
-from main_server.ca.service import Certified, certify, given_again
+from main_server.ca.service import Cause, Certified, certify, given_again
 from main_server.ca.tokens import repository
 from main_server.ca.tokens.repository import Kept
 from main_server.clients.service import ensure
@@ -92,11 +92,9 @@ def enrol(engine: Engine, authorities: Authorities, asked: Enrolment, now: datet
     if (before := _given_before(engine, authorities, kept, key)) is not None:
         return before
     ensure(engine, kept.identity, now)
-    actor = f"token:{digest.hex()[:16]}"
+    cause = Cause(f"token:{digest.hex()[:16]}", "certificate.enrolled")
     claim = partial(_use, digest, now)
-    return certify(
-        engine, authorities.signing, order, key, now, actor, "certificate.enrolled", claim
-    )
+    return certify(engine, authorities.signing, order, key, now, cause, claim)
 
 
 def _given_before(

@@ -10,10 +10,9 @@ from datetime import datetime, timedelta
 from prometheus_client import Gauge
 from sqlalchemy import Connection, Engine
 
+from gatepost.expiry import DAYS, stage_of
 from main_server.ca.expiring.repository import Expiring, claim_announcement, list_expiring
 from main_server.database import transact
-
-DAYS = (1, 7, 30)
 
 
 class ExpiryMetrics:
@@ -43,7 +42,7 @@ class Look:
 def look_for_expiring(engine: Engine, now: datetime) -> Look:
     def work(connection: Connection) -> Look:
         found = list_expiring(connection, timedelta(days=max(DAYS)), now)
-        staged = [(stage_of(one.not_after, now), one) for one in found]
+        staged = [(days, one) for one in found if (days := stage_of(one.not_after, now))]
         news = [
             (days, one)
             for days, one in staged
@@ -53,8 +52,3 @@ def look_for_expiring(engine: Engine, now: datetime) -> Look:
         return Look({most: sum(days <= most for days, _ in staged) for most in DAYS}, news)
 
     return transact(engine, work)
-
-
-def stage_of(not_after: datetime, now: datetime) -> int:
-    """The smallest of DAYS that it is within."""
-    return next((d for d in DAYS if not_after - now <= timedelta(days=d)), max(DAYS))

@@ -47,4 +47,8 @@ def describe(row: Row, now: datetime) -> dict[str, Any]:
         "anchor": row.anchor.hex() if row.anchor else None,
         **{name: iso(to_ms(time)) if time else None for name, time in times.items()},
         "reason": row.revocation_reason,
+        "usage": row.used_for,
+        "origin": row.origin,
+        "actor": row.actor,
+        "predecessor": row.predecessor,
     }

@@ -17,10 +17,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509 import ocsp
 from sqlalchemy import Engine
 
+from gatepost.revocation import Reason
 from main_server.ca import repository
 from main_server.ca.authorities import Authorities
 from main_server.ca.authority import Authority, new_key, new_serial
-from main_server.ca.crl import Reason
 from main_server.ca.listed.repository import Filter, Status, list_rows
 from main_server.ca.revoked.repository import Selection, find_revoked
 from main_server.database import transact

@@ -35,6 +35,12 @@ def alternative_names(uri: str, hosts: Sequence[str]) -> x509.SubjectAlternative
     return x509.SubjectAlternativeName(names)
 
 
+def hosts_of(certificate: x509.Certificate) -> list[str]:
+    """The names and addresses beside its holder's URI."""
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return [str(name.value) for name in names if isinstance(name, x509.DNSName | x509.IPAddress)]
+
+
 def authority_key(key: ec.EllipticCurvePublicKey) -> x509.AuthorityKeyIdentifier:
     return x509.AuthorityKeyIdentifier.from_issuer_public_key(key)
 

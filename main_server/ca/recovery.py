@@ -15,11 +15,12 @@ from pathlib import Path
 from cryptography import x509
 from sqlalchemy import Connection, Engine
 
+from gatepost.revocation import Reason
 from gatepost.signed_list import SignedList, read_list
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.ca.authority import Authority
-from main_server.ca.crl import Crl, Reason, next_number
+from main_server.ca.crl import Crl, next_number
 from main_server.ca.crl_file import read_crl_file, write_crl_file
 from main_server.ca.profiles import PROFILES
 from main_server.ca.revocation import renew_in

@@ -27,10 +27,11 @@ from main_server.ca.authority import Order, Usage
 from main_server.ca.csr import key_for, read_csr
 from main_server.ca.keys import PublicKey, check_key, key_digest
 from main_server.ca.listed.repository import Filter, Row, Status, find_by_key, list_rows
+from main_server.ca.parts import hosts_of
 from main_server.ca.profiles import PROFILES, make_order
 from main_server.ca.repository import count_active, count_held
 from main_server.ca.revoked.repository import Selection
-from main_server.ca.service import Certified, certify, given_again
+from main_server.ca.service import Cause, Certified, certify, given_again
 from main_server.clients.service import ensure
 from main_server.database import transact
 
@@ -56,7 +57,7 @@ def renew(
     if not is_signed_by(leaf, asked.signature, asked.csr):
         raise BadSigningRequest("It is not signed by the key of the certificate that is renewed.")
     row, old = _model(engine, held, leaf, asked.usage, now)
-    order = _order(row.identity, old)
+    order = order_like(row.identity, old)
     key = key_for(read_csr(asked.csr), order)
     if (before := _given_before(engine, authorities, held, order, key)) is not None:
         return before
@@ -67,9 +68,9 @@ def renew(
         raise NotYet(f"It can be renewed from {due:%Y-%m-%d %H:%M} UTC on.")
     if row.identity.role is Role.CLIENT:
         ensure(engine, row.identity, now)
-    actor = caller.uri if caller == row.identity else row.identity.uri
+    cause = Cause(row.identity.uri, "certificate.renewed", row.serial)
     claim = partial(_claim, {held.serial, row.serial}, row.identity, now)
-    return certify(engine, authority, order, key, now, actor, "certificate.renewed", claim)
+    return certify(engine, authority, order, key, now, cause, claim)
 
 
 def _claim(
@@ -120,13 +121,12 @@ def _usage(certificate: x509.Certificate) -> Usage:
     return Usage(next(iter(value)))
 
 
-def _order(identity: Identity, old: x509.Certificate) -> Order:
-    """A life that was given shorter stays so."""
-    names = old.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    hosts = [str(name.value) for name in names if isinstance(name, x509.DNSName | x509.IPAddress)]
+def order_like(identity: Identity, old: x509.Certificate) -> Order:
+    """What it says now; a life that was given shorter stays so."""
     life = old.not_valid_after_utc - old.not_valid_before_utc
     whole = timedelta(seconds=round(life.total_seconds()))
-    return make_order(identity, _usage(old), hosts, min(whole, PROFILES[identity.role].lifetime))
+    lifetime = min(whole, PROFILES[identity.role].lifetime)
+    return make_order(identity, _usage(old), hosts_of(old), lifetime)
 
 
 def _given_before(

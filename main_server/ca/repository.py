@@ -33,6 +33,9 @@ class Intent:
     public_key: bytes
     now: datetime
     not_after: datetime
+    origin: str
+    actor: str
+    predecessor: str | None
 
 
 def add_domain(connection: Connection, domain: str, queue: str | None, now: datetime) -> None:
@@ -125,6 +128,10 @@ def record_intent(connection: Connection, intent: Intent) -> None:
             not_after=from_ms(to_ms(intent.not_after)),
             created_at=from_ms(to_ms(intent.now)),
             public_key=intent.public_key,
+            used_for=intent.order.usage.name.lower(),
+            origin=intent.origin,
+            actor=intent.actor,
+            predecessor=intent.predecessor,
         )
     )
 

@@ -5,20 +5,25 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from sqlalchemy import Engine
+from cryptography import x509
+from sqlalchemy import Connection, Engine
 
-from gatepost.errors import Invalid, NotFound
+from gatepost.errors import BadOrder, Invalid, NotFound
 from gatepost.identity import Identity, Role
 from main_server.audit.chain import SYSTEM
 from main_server.ca import repository
-from main_server.ca.authority import Authority, Usage
+from main_server.ca.authority import Authority, Order, Usage
 from main_server.ca.csr import key_for, read_csr
 from main_server.ca.holders import find_holder
+from main_server.ca.listed.repository import Row
 from main_server.ca.profiles import make_order
+from main_server.ca.renewal import order_like
 from main_server.ca.revoked.repository import Selection
-from main_server.ca.service import Certified, certify, issue
+from main_server.ca.service import Cause, Certified, Claim, anybody, certify, issue
 from main_server.clients.service import ensure
 from main_server.database import transact
+
+_NOT_GOOD = "It was revoked, is on hold, or was never finished: issue a new one instead."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +42,50 @@ def grant(
 ) -> Certified:
     """An Issued if the key was made here."""
     order = make_order(asked.identity, asked.usage, asked.hosts, asked.lifetime)
-    key = key_for(read_csr(asked.csr), order) if asked.csr is not None else None
-    if not transact(engine, partial(repository.has_domain, domain=asked.identity.domain)):
-        raise NotFound(f"There is no domain {asked.identity.domain}.")
-    if asked.identity.role is Role.CLIENT:
-        ensure(engine, asked.identity, now, actor)
+    return _give(engine, authority, order, asked.csr, now, Cause(actor))
+
+
+def succeed(
+    engine: Engine,
+    authority: Authority,
+    row: Row,
+    csr: bytes | None,
+    now: datetime,
+    actor: str = SYSTEM,
+) -> Certified:
+    """A new certificate like one that is good or has expired, at any time: somebody answers for it
+    who might issue one anyway. What was taken from its holder is not given back like this."""
+    if row.der is None:
+        raise Invalid(_NOT_GOOD)
+    if row.anchor is not None:
+        raise BadOrder("It is of a CA that isn't ours: its holder renews it there.")
+    order = order_like(row.identity, x509.load_der_x509_certificate(row.der))
+
+    def claim(connection: Connection, _serial: str) -> None:
+        if not repository.count_active(connection, [row.serial]):
+            raise Invalid(_NOT_GOOD)
+
+    cause = Cause(actor, "certificate.renewed", row.serial)
+    return _give(engine, authority, order, csr, now, cause, claim)
+
+
+def _give(
+    engine: Engine,
+    authority: Authority,
+    order: Order,
+    csr: bytes | None,
+    now: datetime,
+    cause: Cause,
+    claim: Claim = anybody,
+) -> Certified:
+    key = key_for(read_csr(csr), order) if csr is not None else None
+    if not transact(engine, partial(repository.has_domain, domain=order.identity.domain)):
+        raise NotFound(f"There is no domain {order.identity.domain}.")
+    if order.identity.role is Role.CLIENT:
+        ensure(engine, order.identity, now, cause.actor)
     if key is None:
-        return issue(engine, authority, order, now, actor)
-    return certify(engine, authority, order, key, now, actor)
+        return issue(engine, authority, order, now, cause, claim)
+    return certify(engine, authority, order, key, now, cause, claim)
 
 
 def select(

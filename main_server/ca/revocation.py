@@ -12,11 +12,11 @@ from pathlib import Path
 from redis.asyncio import Redis
 from sqlalchemy import Connection, Engine
 
-from gatepost.revocation import CHANNEL, KEY, Revocations, encode_revocations
+from gatepost.revocation import CHANNEL, KEY, Reason, Revocations, encode_revocations
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.ca.authority import Authority
-from main_server.ca.crl import Reason, build_crl, next_number
+from main_server.ca.crl import build_crl, next_number
 from main_server.ca.revoked import repository
 from main_server.ca.revoked.repository import Selection
 from main_server.ca.tokens.repository import withdraw_open

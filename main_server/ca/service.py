@@ -34,6 +34,27 @@ Claim = Callable[[Connection, str], None]
 and once more before the certificate counts; for one serial at a time."""
 
 
+def anybody(_connection: Connection, _serial: str) -> None:
+    """The claim of who needs none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """By whom and how a certificate came to be; `predecessor` is the serial of what it renews."""
+
+    actor: str = SYSTEM
+    action: str = "certificate.issued"
+    predecessor: str | None = None
+
+    @property
+    def origin(self) -> str:
+        """issued, enrolled or renewed."""
+        return self.action.removeprefix("certificate.")
+
+
+BY_ITSELF = Cause()
+
+
 @dataclass(frozen=True, slots=True)
 class Certified:
     """A certificate, and the chain that its holder shows."""
@@ -58,10 +79,15 @@ class Issued(Certified):
 
 
 def issue(
-    engine: Engine, authority: Authority, order: Order, now: datetime, actor: str = SYSTEM
+    engine: Engine,
+    authority: Authority,
+    order: Order,
+    now: datetime,
+    cause: Cause = BY_ITSELF,
+    claim: Claim = anybody,
 ) -> Issued:
     key = new_key()
-    made = certify(engine, authority, order, key.public_key(), now, actor)
+    made = certify(engine, authority, order, key.public_key(), now, cause, claim)
     return Issued(made.certificate, made.chain_pem, key_to_pem(key))
 
 
@@ -71,15 +97,15 @@ def certify(
     order: Order,
     key: PublicKey,
     now: datetime,
-    actor: str = SYSTEM,
-    action: str = "certificate.issued",
-    claim: Claim = lambda _connection, _serial: None,
+    cause: Cause = BY_ITSELF,
+    claim: Claim = anybody,
 ) -> Certified:
     """For somebody's own key. Raises KeyUsedBefore if any certificate ever had it."""
     serial = new_serial()
     ends = authority.ends_at(order, now)
-    intent = Intent(f"{serial:032x}", authority.kid, order, key_digest(key), now, ends)
-    entry = Entry(actor, action, *_told(intent))
+    why = (cause.origin, cause.actor, cause.predecessor)
+    intent = Intent(f"{serial:032x}", authority.kid, order, key_digest(key), now, ends, *why)
+    entry = Entry(cause.actor, cause.action, *_told(intent))
     transact(engine, lambda c: _record(c, intent, entry, claim))
     certificate = authority.sign(order, key, serial, now)
     made = Certified(certificate, authority.chain(certificate))
@@ -117,10 +143,12 @@ def _activate(connection: Connection, intent: Intent, made: Certified, claim: Cl
 def _told(intent: Intent) -> tuple[str, str, Mapping[str, object]]:
     """Subject, domain and details of the audit's entry."""
     who = intent.order.identity
-    details = {
+    details: dict[str, object] = {
         "serial": intent.serial,
         "usage": intent.order.usage.name.lower(),
         "hosts": list(intent.order.hosts),
         "not_after": iso(to_ms(intent.not_after)),
     }
+    if intent.predecessor is not None:
+        details["predecessor"] = intent.predecessor
     return who.uri, who.domain, details

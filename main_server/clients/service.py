@@ -16,6 +16,7 @@ from main_server.clients.repository import Client
 from main_server.database import transact
 
 RATE_PER_SECOND, BURST = 100, 1_000
+NOBODY = "There is no such client."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def change(
     def work(connection: Connection) -> Client:
         found = repository.find(connection, client_id, lock=True)
         if found is None:
-            raise NotFound("There is no such client.")
+            raise NotFound(NOBODY)
         rate = found.rate_per_second if wanted.rate_per_second is None else wanted.rate_per_second
         burst = found.burst if wanted.burst is None else wanted.burst
         disabled_at = found.disabled_at

@@ -100,10 +100,10 @@ async def cross(
     await context.ledger.run(note_crossing, asker, action, asked, details, now_of(context))
 
 
-def answer(document: Any) -> Response:
+def answer(document: Any, status: int = 200) -> Response:
     """Never kept by anybody on the way: it is for one person, and for now."""
     headers = {"cache-control": "no-store"}
-    return Response(encode_json(document), media_type="application/json", headers=headers)
+    return Response(encode_json(document), status, headers, "application/json")
 
 
 def now_of(context: Context) -> datetime:

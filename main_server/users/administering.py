@@ -95,9 +95,7 @@ async def _link(context: Context, asker: Viewer, user: User) -> Response:
     token = await context.ledger.run(links.make_link, user, now, asker.actor)
     account = await context.ledger.run(transact, lambda c: _account(c, user))
     expires_at = iso(to_ms(now + links.LIFETIME))
-    made = answer(PasswordLink(account, token, expires_at))
-    made.status_code = 201
-    return made
+    return answer(PasswordLink(account, token, expires_at), 201)
 
 
 def _list(connection: Connection, domain: str | None) -> list[Account]:

@@ -23,10 +23,10 @@ from gatepost.client.keys import make_key, make_request
 from gatepost.client.renewing import PATH
 from gatepost.identity import Identity, Role
 from gatepost.renewal import sign_renewal
+from gatepost.revocation import Reason
 from gatepost.tls import TlsFiles, client_context
 from infra.dev.stack import Stack
 from main_server.ca.authority import Order, Usage, load_authority, utc_now
-from main_server.ca.crl import Reason
 from main_server.ca.service import issue
 from tests.acceptance.senders import Senders
 from tests.acceptance.site import Site, accepted, eventually, post

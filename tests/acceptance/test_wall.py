@@ -51,21 +51,28 @@ MAIN = _routes(
 """What the portal may ask for people, without `/api/portal`, which most of it begins with."""
 PORTAL = _routes(PORTAL_ROUTES)
 
-ACTS = {"/users/{user_id}/{act}": ("disable", "enable", "sign-out")}
+ACTS = {
+    "/users/{user_id}/{act}": ("disable", "enable", "sign-out"),
+    "/clients/{client_id}/{act}": ("disable", "enable"),
+}
 """What may stand for `{act}` in an address."""
 SAID: dict[str, dict[str, Any]] = {"/messages/{message_id}/open": {"reason": WHY}}
 """What is sent along, so that the id is what an answer hangs on."""
-IN_BODIES = {
-    "/failed/redrive": {"message_ids": ["ID"]},
-    "/failed/discard": {"message_ids": ["ID"], "reason": WHY},
+IN_BODIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "/failed/redrive": ("message_id", {"message_ids": ["ID"]}),
+    "/failed/discard": ("message_id", {"message_ids": ["ID"], "reason": WHY}),
+    "/certificates/revoke": ("serial", {"serial": "ID"}),
+    "/certificates/hold": ("client_id", {"client_id": "ID"}),
+    "/certificates/release": ("serial", {"serial": "ID"}),
 }
-"""Ids of messages that aren't in the address."""
+"""Ids that aren't in the address."""
 WITHOUT_ID = {
     "/session", "/session/refresh", "/password", "/password/reset", "/time-zone",
-    "/messages/sender", "/failed/redrives", "/users",
+    "/messages/sender", "/failed/redrives", "/users", "/certs", "/clients", "/tokens",
 }  # fmt: skip
 """What is posted here concerns oneself, or makes what is new in one's own domain."""
 LISTS = {"/messages", "/failed", "/failed/messages", "/failed/redrives", "/users"}
+LISTS |= {"/certificates", "/clients", "/tokens", "/endings"}
 OF_EVERYBODY = {"/keys", "/session"}
 PAGES_OF_EVERYBODY = {"/static/{name}", "/d/{domain}/login", "/password/{token}"}
 
@@ -131,7 +138,20 @@ _KINDS: dict[str, tuple[Callable[[Town], list[str]], Callable[[], str]]] = {
     "message_id": (lambda town: [town.a, town.failed, town.b], lambda: str(ids.new())),
     "redrive_id": (lambda _: [], lambda: str(ids.new())),
     "user_id": (lambda town: [_id(one) for one in town.people], lambda: str(uuid4())),
+    "serial": (lambda town: _held(town, "/certificates", "serial"), lambda: uuid4().hex),
+    "client_id": (
+        lambda town: _held(town, "/clients", "client_id"),
+        lambda: f"{uuid4().hex}.example:a",
+    ),
+    "token": (lambda town: _held(town, "/tokens", "token"), lambda: uuid4().hex * 2),
 }
+
+
+def _held(town: Town, path: str, name: str) -> list[str]:
+    """As its administrator sees it."""
+    found = [one[name] for one in town.admin.get(path).json()[path.strip("/")]]
+    assert found
+    return found
 
 
 def _id(user: User) -> str:
@@ -139,7 +159,9 @@ def _id(user: User) -> str:
 
 
 @pytest.fixture(scope="module")
-def wall(redrives: dict[str, str]) -> Wall:
+def wall(towns: tuple[Town, Town], redrives: dict[str, str]) -> Wall:
+    for town in towns:
+        assert town.admin.post("/tokens", client_id="a").status_code == 201
     return Wall(redrives)
 
 
@@ -174,7 +196,7 @@ def test_a_foreign_id_is_answered_as_one_that_is_not_there(
     towns: tuple[Town, Town], wall: Wall, method: str, path: str
 ) -> None:
     (kind,) = re.findall(r"\{(\w+)\}", path)
-    said = {"json": SAID.get(path, {})} if method == "POST" else {}
+    said = {} if method == "GET" else {"json": SAID.get(path, {})}
 
     def ask(reader: Reader, id_: str) -> tuple[int, Any, Any]:
         return seen(reader.ask(method, path.replace(f"{{{kind}}}", id_), **said), id_)
@@ -189,14 +211,16 @@ def test_a_foreign_id_is_answered_as_one_that_is_not_there(
 
 @pytest.mark.parametrize("path", IN_BODIES)
 def test_one_in_a_body_is_answered_so_too(towns: tuple[Town, Town], wall: Wall, path: str) -> None:
+    kind, body = IN_BODIES[path]
+
     def ask(reader: Reader, id_: str) -> tuple[int, Any, Any]:
-        said = json.loads(json.dumps(IN_BODIES[path]).replace("ID", id_))
+        said = json.loads(json.dumps(body).replace("ID", id_))
         return seen(reader.post(path, **said), id_)
 
     for town, theirs, name in each_pair(towns):
         reader: Reader = getattr(town, name)
-        nothing = ask(reader, wall.nothing("message_id"))
-        for id_ in wall.foreign("message_id", town, theirs, name):
+        nothing = ask(reader, wall.nothing(kind))
+        for id_ in wall.foreign(kind, town, theirs, name):
             assert ask(reader, id_) == nothing, (name, id_)
 
 
@@ -273,6 +297,9 @@ def test_none_of_it_has_changed_anything(towns: tuple[Town, Town]) -> None:
         assert row
         assert row["reason"] in ("refused", None)
         assert town.admin.get("/users").status_code == 200
+        found = town.admin.get("/certificates").json()["certificates"]
+        assert {one["status"] for one in found} == {"active"}
+        assert not any(one["disabled_at"] for one in town.admin.get("/clients").json()["clients"])
 
 
 def test_every_route_is_sorted() -> None:

@@ -80,7 +80,7 @@ def remove_anchor(connection: Connection, anchor: bytes, now: datetime) -> None:
     connection.execute(statement.values(removed_at=from_ms(to_ms(now))))
 
 
-def record_foreign(connection: Connection, one: Foreign, now: datetime) -> None:
+def record_foreign(connection: Connection, one: Foreign, now: datetime, actor: str) -> None:
     who = one.identity
     connection.execute(
         insert(certificates).values(
@@ -96,5 +96,8 @@ def record_foreign(connection: Connection, one: Foreign, now: datetime) -> None:
             public_key=one.public_key,
             der=one.der,
             anchor=one.anchor,
+            used_for="client",
+            origin="registered",
+            actor=actor,
         )
     )

@@ -15,13 +15,13 @@ from sqlalchemy import Connection, Engine
 from gatepost.clock import iso, to_ms
 from gatepost.errors import Invalid, KeyUsedBefore, NotFound
 from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity
+from gatepost.revocation import Reason
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.ca.anchors import repository
 from main_server.ca.anchors.repository import Anchor, Foreign
 from main_server.ca.anchors.rules import make_anchor, make_foreign, read_one
 from main_server.ca.authority import Authority
-from main_server.ca.crl import Reason
 from main_server.ca.founding import read_pins
 from main_server.ca.holders import check_names
 from main_server.ca.profiles import make_order
@@ -101,7 +101,7 @@ def register(
             raise Invalid(f"It is in the ledger already: {state.status}.")
         if is_key_known(connection, one.public_key):
             raise KeyUsedBefore()
-        repository.record_foreign(connection, one, now)
+        repository.record_foreign(connection, one, now, actor)
         details = {
             "serial": one.serial,
             "fingerprint": one.fingerprint.hex(),

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Connection, or_, select, update
+from sqlalchemy import Connection, and_, exists, or_, select, update
 
 from gatepost.clock import from_ms, to_ms
 from gatepost.identity import Identity, Role
-from main_server.tables import certificates
+from main_server.tables import certificates, clients
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +16,17 @@ class Expiring:
     identity: Identity
     not_after: datetime
     days_announced: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Whose last one for that use is over soon, or was over a little ago."""
+
+    serial: str
+    fingerprint: str
+    identity: Identity
+    usage: str | None
+    not_after: datetime
 
 
 def list_expiring(connection: Connection, within: timedelta, now: datetime) -> list[Expiring]:
@@ -45,3 +56,45 @@ def claim_announcement(connection: Connection, serial: str, days: int) -> bool:
         c.serial == serial, or_(c.days_announced.is_(None), c.days_announced > days)
     )
     return connection.execute(statement.values(days_announced=days)).rowcount == 1
+
+
+def list_ending(
+    connection: Connection, begin: datetime, end: datetime, domain: str | None, limit: int
+) -> list[Ending]:
+    """Of those who have none that lasts longer for the same use: clients of a domain, or, without
+    one, all that isn't a client. A client that is disabled has no use for any."""
+    c, other = certificates.c, certificates.alias("other")
+    lasts_longer = exists().where(
+        other.c.domain == c.domain,
+        other.c.name == c.name,
+        other.c.role == c.role,
+        other.c.used_for.is_not_distinct_from(c.used_for),
+        other.c.status == "active",
+        or_(
+            other.c.not_after > c.not_after,
+            and_(other.c.not_after == c.not_after, other.c.serial > c.serial),
+        ),
+    )
+    disabled = exists().where(
+        clients.c.domain == c.domain, clients.c.name == c.name, clients.c.disabled_at.is_not(None)
+    )
+    client, moments = Role.CLIENT.value, (from_ms(to_ms(begin)), from_ms(to_ms(end)))
+    whose = [c.role != client] if domain is None else [c.role == client, c.domain == domain]
+    query = (
+        select(c.serial, c.fingerprint, c.domain, c.role, c.name, c.used_for, c.not_after)
+        .where(c.status == "active", c.not_after > moments[0], c.not_after <= moments[1])
+        .where(c.role.in_([role.value for role in Role]), *whose, ~lasts_longer)
+        .where(or_(c.role != client, ~disabled))
+        .order_by(c.not_after, c.serial)
+        .limit(limit)
+    )
+    return [
+        Ending(
+            row.serial,
+            row.fingerprint.hex(),
+            Identity(row.domain, Role(row.role), row.name),
+            row.used_for,
+            row.not_after.replace(tzinfo=UTC),
+        )
+        for row in connection.execute(query)
+    ]

@@ -13,8 +13,8 @@ from sqlalchemy.dialects.mysql import insert
 
 from gatepost.clock import from_ms, to_ms
 from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
-from gatepost.revocation import Revocations
-from main_server.ca.crl import Crl, Entry, Reason
+from gatepost.revocation import Reason, Revocations
+from main_server.ca.crl import Crl, Entry
 from main_server.tables import certificates, crls, revocation_state
 
 CRL_KEPT = timedelta(days=30)
@@ -123,27 +123,30 @@ def mark_revoked(
     connection: Connection, selection: Selection, reason: Reason, number: int, now: datetime
 ) -> list[str]:
     """The serials that this revokes or holds; what is revoked already stays as it is."""
-    c = certificates.c
-    holding = reason is Reason.CERTIFICATE_HOLD
-    changeable = ("active",) if holding else ("intended", "active", "held")
-    query = (
-        select(c.serial)
-        .where(selection.condition_of_change(), c.status.in_(changeable))
-        .order_by(c.serial)
-        .with_for_update()
-    )
-    serials = list(connection.execute(query).scalars())
+    serials = list_revocable(connection, selection, reason, lock=True)
     connection.execute(
         update(certificates)
-        .where(c.serial.in_(serials))
+        .where(certificates.c.serial.in_(serials))
         .values(
-            status="held" if holding else "revoked",
+            status="held" if reason is Reason.CERTIFICATE_HOLD else "revoked",
             revoked_at=_kept(now),
             revocation_reason=reason.value,
             revocation_number=number,
         )
     )
     return serials
+
+
+def list_revocable(
+    connection: Connection, selection: Selection, reason: Reason, *, lock: bool = False
+) -> list[str]:
+    """The serials that `mark_revoked` would change."""
+    c = certificates.c
+    holding = reason is Reason.CERTIFICATE_HOLD
+    changeable = ("active",) if holding else ("intended", "active", "held")
+    where = (selection.condition_of_change(), c.status.in_(changeable))
+    query = select(c.serial).where(*where).order_by(c.serial)
+    return list(connection.execute(query.with_for_update() if lock else query).scalars())
 
 
 def mark_released(connection: Connection, selection: Selection, number: int) -> list[str]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, func, insert, or_, select, update
 
 from gatepost.clock import from_ms, to_ms
 from gatepost.identity import Identity, Role
@@ -50,11 +50,15 @@ def find_token(connection: Connection, digest: bytes, *, lock: bool = False) -> 
     return Kept(*row) if row else None
 
 
-def list_tokens(connection: Connection, domain: str | None, limit: int) -> list[Kept]:
+def list_tokens(
+    connection: Connection, domain: str | None, limit: int, name: str | None = None
+) -> list[Kept]:
     """The latest first."""
     query = select(*_COLUMNS).order_by(_T.created_at.desc(), _T.token_hash).limit(limit)
     if domain is not None:
         query = query.where(_T.domain == domain)
+    if name is not None:
+        query = query.where(_T.name == name)
     return [Kept(*row) for row in connection.execute(query)]
 
 
@@ -70,16 +74,26 @@ def withdraw_token(connection: Connection, digest: bytes, now: datetime) -> None
 
 def withdraw_open(connection: Connection, identity: Identity, now: datetime) -> int:
     """Those that a certificate could still come of; how many there were."""
-    begun = select(certificates.c.serial).where(certificates.c.status == "intended")
     moment = from_ms(to_ms(now))
-    statement = update(enrolment_tokens).where(
+    statement = update(enrolment_tokens).where(*_open(identity, moment))
+    return connection.execute(statement.values(withdrawn_at=moment)).rowcount
+
+
+def count_open(connection: Connection, identity: Identity, now: datetime) -> int:
+    """How many `withdraw_open` would withdraw."""
+    query = select(func.count()).where(*_open(identity, from_ms(to_ms(now))))
+    return connection.execute(query).scalar_one()
+
+
+def _open(identity: Identity, moment: datetime) -> list[ColumnElement[bool]]:
+    begun = select(certificates.c.serial).where(certificates.c.status == "intended")
+    return [
         _T.domain == identity.domain,
         _T.name == identity.name,
         _T.withdrawn_at.is_(None),
         _T.expires_at > moment,
         or_(_T.used_at.is_(None), _T.serial.in_(begun)),
-    )
-    return connection.execute(statement.values(withdrawn_at=moment)).rowcount
+    ]
 
 
 def is_intended(connection: Connection, serial: str) -> bool:

@@ -4,8 +4,8 @@ import asyncio
 
 from redis.asyncio import Redis
 
+from gatepost.revocation import Reason
 from main_server.ca.authority import Authority, load_authority, utc_now
-from main_server.ca.crl import Reason
 from main_server.ca.revocation import publish, release, revoke
 from main_server.ca.revoked.repository import Selection, read_revocations
 from main_server.database import transact

@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import text
 
 from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
+from gatepost.revocation import Reason
 from gatepost.tls import client_context
-from main_server.ca.crl import Reason
 from main_server.database import transact
 from tests.acceptance.certificates.bad import BAD, Bad, Forge
 from tests.acceptance.certificates.conftest import Make

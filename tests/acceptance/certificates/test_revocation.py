@@ -3,8 +3,8 @@
 import pytest
 
 from gatepost.identity import Role
+from gatepost.revocation import Reason
 from gatepost.tls import client_context
-from main_server.ca.crl import Reason
 from tests.acceptance.certificates.conftest import Make
 from tests.acceptance.certificates.revoking import release_now, revoke_now
 from tests.acceptance.site import Site, Wire, accepted, eventually, post

@@ -4,10 +4,9 @@ from typing import Any
 
 from cryptography import x509
 
-from gatepost.revocation import KEY, encode_revocations
+from gatepost.revocation import KEY, Reason, encode_revocations
 from infra.dev.supervisor import seed
 from main_server.ca.authority import Authority, load_authority, utc_now
-from main_server.ca.crl import Reason
 from main_server.ca.revocation import revoke
 from main_server.ca.revoked.repository import Selection, read_revocations
 from main_server.database import transact

@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from sqlalchemy import Engine, select, update
 
 from gatepost.identity import Identity, Role
-from gatepost.revocation import CHANNEL, KEY, Revocations, decode_revocations
+from gatepost.revocation import CHANNEL, KEY, Reason, Revocations, decode_revocations
 from infra.dev.engines import RedisServer
 from main_server.ca.authority import (
     Authority,
@@ -21,7 +21,6 @@ from main_server.ca.authority import (
     load_authority,
     utc_now,
 )
-from main_server.ca.crl import Reason
 from main_server.ca.founding import init_authority
 from main_server.ca.revocation import publish, release, renew_lists, revoke
 from main_server.ca.revoked import repository

@@ -11,12 +11,12 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gatepost.revocation import Revocations
+from gatepost.revocation import Reason, Revocations
 from gatepost.revoked import Revoked, key_id
 from gatepost.service.revocation import Poller
 from gatepost.signed_list import SignedList, read_list
 from main_server.ca.authority import new_serial
-from main_server.ca.crl import LIFETIME, Entry, Reason, build_crl
+from main_server.ca.crl import LIFETIME, Entry, build_crl
 from main_server.ca.parts import authority_key
 from tests.forging import altered
 from tests.lists import Issuer

@@ -19,11 +19,11 @@ from gatepost.clock import from_ms, to_ms
 from gatepost.errors import BadOrder, KeyUsedBefore
 from gatepost.identity import Identity, Role
 from gatepost.renewal import sign_renewal
+from gatepost.revocation import Reason
 from main_server.ca import repository
 from main_server.ca.anchors.repository import list_anchors
 from main_server.ca.authorities import Authorities
 from main_server.ca.authority import utc_now
-from main_server.ca.crl import Reason
 from main_server.ca.recovery import recover
 from main_server.ca.renewal import Renewal, renew
 from main_server.ca.revocation import retire_issuer, revoke

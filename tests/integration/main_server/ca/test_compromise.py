@@ -8,9 +8,10 @@ import pytest
 from cryptography import x509
 
 from gatepost.errors import ConfigurationError
+from gatepost.revocation import Reason
 from main_server.ca import founding, revocation
 from main_server.ca.authorities import Authorities
-from main_server.ca.crl import REBUILT_EVERY, Reason
+from main_server.ca.crl import REBUILT_EVERY
 from main_server.ca.parts import to_pem
 from main_server.ca.revoked.repository import Selection
 from tests.integration.main_server.ca.ca_room import CaRoom

@@ -14,10 +14,10 @@ from sqlalchemy import select
 from gatepost.errors import KeyUsedBefore, NotYet, RevokedCertificate, UnknownCertificate
 from gatepost.identity import Identity, Role
 from gatepost.renewal import sign_renewal
+from gatepost.revocation import Reason
 from main_server.ca import renewal, revocation
 from main_server.ca.authorities import Authorities
 from main_server.ca.authority import Authority, Usage, utc_now
-from main_server.ca.crl import Reason
 from main_server.ca.csr import key_for
 from main_server.ca.requests import Asked, grant
 from main_server.ca.revoked.repository import Selection

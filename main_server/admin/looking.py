@@ -1,0 +1,40 @@
+"""One certificate, as administrators look at it: what it says, where it comes from, who uses it."""
+
+from functools import partial
+
+from cryptography import x509
+from sqlalchemy import Engine
+
+from gatepost.clock import iso, to_ms
+from gatepost.holders import CertificateDetail
+from gatepost.identity import Role
+from main_server.admin.administrator import Administrator
+from main_server.ca.listed.repository import Row, find_last_use, list_successors
+from main_server.ca.listing import describe, show_certificate
+from main_server.ca.online import OnlineCa
+from main_server.ca.parts import hosts_of, to_pem
+from main_server.ca.requests import select
+from main_server.database import transact
+
+
+def find(engine: Engine, ca: OnlineCa, serial: str, asker: Administrator) -> Row:
+    selection = select(engine, None, serial, None, asker.role, within=asker.domain)
+    return show_certificate(engine, selection, ca.now())
+
+
+def show(engine: Engine, ca: OnlineCa, serial: str, asker: Administrator) -> CertificateDetail:
+    row = find(engine, ca, serial, asker)
+    successors = transact(engine, partial(list_successors, holder=row.identity, serial=row.serial))
+    leaf = x509.load_der_x509_certificate(row.der) if row.der is not None else None
+    used = None
+    if row.role == Role.CLIENT and row.fingerprint is not None:
+        client_id = row.identity.client_id
+        read = partial(find_last_use, client_id=client_id, fingerprint=row.fingerprint)
+        used = transact(engine, read)
+    return CertificateDetail(
+        **describe(row, ca.now()),
+        hosts=hosts_of(leaf) if leaf else [],
+        successors=successors,
+        last_used_at=iso(to_ms(used)) if used else None,
+        pem=to_pem(leaf).decode() if leaf else None,
+    )

@@ -1,0 +1,84 @@
+"""Administrators and the tokens that partners enrol with."""
+
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from sqlalchemy import Engine
+
+from gatepost.clock import iso, to_ms
+from gatepost.errors import NotFound
+from gatepost.holders import KeptToken, KeptTokens, MadeToken, TokenOrder
+from gatepost.identity import Identity, Role
+from main_server.admin.administrator import Administrator, note_look
+from main_server.admin.bodies import read
+from main_server.ca.enrolment import make_token, withdraw
+from main_server.ca.holders import check_names, place_holder
+from main_server.ca.online import OnlineCa
+from main_server.ca.tokens.repository import Kept, list_tokens
+from main_server.context import Context
+from main_server.database import transact
+from main_server.reading.endpoints import answer
+
+MOST = 500
+
+
+def create_router(context: Context, prefix: str, admin: Any) -> APIRouter:
+    """`admin` is the dependency that says who asks."""
+    router = APIRouter(prefix=f"{prefix}/tokens")
+
+    @router.post("")
+    async def create(request: Request, asker: Administrator = admin) -> Response:
+        wanted = await read(request, TokenOrder)
+        return answer(await context.ledger.run(_make, context.ca, wanted, asker), 201)
+
+    @router.get("")
+    async def list_all(
+        domain: str | None = None, name: str | None = None, asker: Administrator = admin
+    ) -> Response:
+        await note_look(context, asker, "tokens.listed", domain, {})
+        selection = asker.selection(domain, Role.CLIENT, name)
+        if selection is None:
+            return answer(KeptTokens([]))
+        check_names(domain, name)
+        read_all = partial(list_tokens, domain=selection.domain, name=name, limit=MOST)
+        found = await context.ledger.run(transact, read_all)
+        return answer(KeptTokens([_token(one) for one in found]))
+
+    @router.delete("/{token}", status_code=204)
+    async def withdraw_one(token: str, asker: Administrator = admin) -> Response:
+        digest, now = _digest(token), context.ca.now()
+        await context.ledger.run(withdraw, digest, asker.domain, now, asker.actor)
+        return Response(status_code=204)
+
+    return router
+
+
+def _make(engine: Engine, ca: OnlineCa, wanted: TokenOrder, asker: Administrator) -> MadeToken:
+    domain, name = place_holder(engine, wanted.client_id, asker.domain)
+    identity, lifetime = Identity(domain, Role.CLIENT, name), timedelta(minutes=wanted.minutes)
+    token = make_token(engine, identity, ca.root, lifetime, ca.now(), asker.actor)
+    until = iso(to_ms(ca.now() + lifetime))
+    return MadeToken(str(token), identity.uri, until, ca.settings.public_url)
+
+
+def _digest(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise NotFound("There is no such token.") from None
+
+
+def _token(kept: Kept) -> KeptToken:
+    """The token itself was shown once."""
+    used, withdrawn = kept.used_at, kept.withdrawn_at
+    return KeptToken(
+        token=kept.token_hash.hex(),
+        identity=kept.identity.uri,
+        serial=kept.serial,
+        created_at=iso(to_ms(kept.created_at)),
+        expires_at=iso(to_ms(kept.expires_at)),
+        used_at=iso(to_ms(used)) if used else None,
+        withdrawn_at=iso(to_ms(withdrawn)) if withdrawn else None,
+    )
