@@ -14,7 +14,27 @@ from gatepost.service.requests import context_of
 from portal import cookies
 from portal.context import Context
 from portal.headers import Headers
-from portal.pages import account, failed, files, links, messages, signing_in, users
+from portal.pages import (
+    account,
+    certificates,
+    client,
+    clients,
+    failed,
+    files,
+    issuing,
+    links,
+    messages,
+    revoking,
+    signing_in,
+    tokens,
+    users,
+)
+
+PAGES = (
+    files, signing_in, links, account, messages, failed, users,
+    clients, revoking, client, tokens, issuing, certificates,
+)  # fmt: skip
+"""In the order in which their routes are tried."""
 
 
 def create_app(context: Context, *, strict_transport: bool) -> Any:
@@ -30,7 +50,7 @@ def create_api(context: Context) -> FastAPI:
         redirect_slashes=False,
         dependencies=[Depends(_note_route)],
     )
-    for pages in (files, signing_in, links, account, messages, failed, users):
+    for pages in PAGES:
         api.include_router(pages.create_router(context))
 
     async def refuse(request: Request, error: Exception) -> Response:

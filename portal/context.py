@@ -1,6 +1,7 @@
 """What one process of the portal works with."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from portal.assets import Assets
 from portal.keys import Keys
@@ -16,3 +17,5 @@ class Context:
     assets: Assets
     domain: str
     """Whose people sign in without saying where they belong."""
+    own_certificates: tuple[Path, ...] = ()
+    """The files of those that this portal shows: to browsers, and to the main server."""

@@ -31,7 +31,8 @@ async def main(settings: PortalSettings, child: Child) -> None:
             stack, settings.main_server, CONNECTIONS, revoked, replaced
         )
         main_server, keys, assets = MainServer(calls), Keys(), Assets()
-        context = Context(main_server, keys, Pages(assets), assets, settings.domain)
+        own = (settings.tls.cert_file, settings.main_server.cert_file)
+        context = Context(main_server, keys, Pages(assets), assets, settings.domain, own)
         strict = settings.environment == "production"
         pages = create_app(context, strict_transport=strict)
         app = Requests(pages, child.log, RequestMetrics("portal"))

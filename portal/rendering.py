@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from gatepost.zones import zone_of
 from portal import forms, times
 from portal.assets import Assets
+from portal.lives import validity_of
 from portal.visits import Visit
 
 _HEADERS = {"cache-control": "no-store"}
@@ -24,6 +25,7 @@ class Pages:
             lstrip_blocks=True,
         )
         self.environment.filters["in_zone"] = times.in_zone
+        self.environment.filters["validity"] = validity_of
         self._assets = assets
 
     def make(

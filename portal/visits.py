@@ -13,10 +13,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from fastapi import Depends, Request
 
 from gatepost.errors import NotSignedIn
+from gatepost.holders import Ending
 from gatepost.people import Refresh, Tokens
 from gatepost.service.access_tokens import Claims, key_of, verify
 from gatepost.zones import zone_of
 from portal import cookies
+from portal.endings import endings_for
 
 if TYPE_CHECKING:
     from portal.context import Context
@@ -24,10 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """`token` is what the main server is asked with; `claims` are good for a menu."""
+    """`token` is what the main server is asked with; `claims` are good for a menu; `endings` are
+    for the banner."""
 
     token: str
     claims: Claims
+    endings: tuple[Ending, ...] = ()
 
     @property
     def zone(self) -> ZoneInfo:
@@ -41,10 +45,11 @@ def visitor(context: "Context") -> Any:
     async def visit(request: Request) -> Visit:
         token = request.cookies.get(cookies.ACCESS, "")
         try:
-            return Visit(token, verify(token, context.keys.known))
+            claims = verify(token, context.keys.known)
         except NotSignedIn:
             token = (await _refresh(context, request)).access_token
-            return Visit(token, verify(token, await _keys_for(context, token)))
+            claims = verify(token, await _keys_for(context, token))
+        return Visit(token, claims, await endings_for(context, token, claims))
 
     return Depends(visit)
 

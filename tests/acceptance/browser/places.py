@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from gatepost.people import UserRole
 from main_server.users import links
+from tests.acceptance.browser import places_of_holders
 from tests.acceptance.browser.chrome import Visitor
 from tests.acceptance.browser.harbour import DOMAIN, Harbour
 from tests.acceptance.browser.place import Place, at
@@ -107,3 +108,4 @@ PLACES = [
     Place("problem", "/messages/{message_id}", "problem.html", "user", at("/nothing", 404), False),
     Place("forbidden", "/failed", "problem.html", "user", at("/failed", 403), False),
 ]
+PLACES += places_of_holders.PLACES

@@ -7,6 +7,7 @@ import json
 import re
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -45,10 +46,11 @@ class FakeMainServer:
         self.heard: list[httpx.Request] = []
         self.answers: dict[str, tuple[int, Any]] = {}
         self.away = False
+        self.role = UserRole.USER
         self.time_zone: str | None = None
 
     def token(self, age: timedelta = timedelta(0)) -> str:
-        who = ("alice", "example.com", UserRole.USER, self.time_zone)
+        who = ("alice", "example.com", self.role, self.time_zone)
         claims = Claims(uuid4(), uuid4(), *who)
         return mint(self.signer, claims, [], datetime.now(UTC) - age)
 
@@ -81,13 +83,15 @@ class FakeMainServer:
                 return 200, {"browser": "by a link"}
             case "GET /session":
                 return 200, PERSON
+            case "GET /endings":
+                return 200, {"certificates": []}
         return 204, None
 
 
 class Browser:
     """Keeps cookies, sends forms with their hidden field, and doesn't follow by itself."""
 
-    def __init__(self, main: FakeMainServer | None = None) -> None:
+    def __init__(self, main: FakeMainServer | None = None, own: tuple[Path, ...] = ()) -> None:
         self.main = main or FakeMainServer()
         self.log = HeardLog()
         client = httpx.AsyncClient(
@@ -95,7 +99,7 @@ class Browser:
         )
         self.keys = Keys()
         main_server = MainServer(client)
-        context = Context(main_server, self.keys, Pages(ASSETS), ASSETS, "gatepost")
+        context = Context(main_server, self.keys, Pages(ASSETS), ASSETS, "gatepost", own)
         app: Any = Requests(
             create_app(context, strict_transport=True),
             self.log,

@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 from jinja2 import StrictUndefined
 
+from gatepost.holders import Ending
 from gatepost.people import Account, PasswordLink, Person, UserRole
 from gatepost.service.access_tokens import Claims
 from gatepost.shown import (
@@ -22,12 +23,17 @@ from portal.assets import read_bootstrap, with_dark
 from portal.filters import Filters
 from portal.rendering import Pages
 from portal.visits import Visit
+from tests.unit.portal import holder_cases
 from tests.unit.portal.browser import ASSETS
+from tests.unit.portal.hostile import HOSTILE, NOW, PROBLEM, WRONG
 
-NOW = "2026-11-18T10:00:00.000Z"
-HOSTILE = "<img src=x onerror=alert(1)>\"'{{ 7*7 }}"
-PROBLEM = {"title": HOSTILE, "detail": HOSTILE, "status": 503, "retry_after": 5, "request_id": "r"}
-VISIT = Visit("token", Claims(uuid4(), uuid4(), HOSTILE, HOSTILE, UserRole.ADMIN))
+
+def visit_of(role: UserRole, endings: tuple[Ending, ...] = ()) -> Visit:
+    return Visit("token", Claims(uuid4(), uuid4(), HOSTILE, HOSTILE, role), endings)
+
+
+VISIT = visit_of(UserRole.ADMIN)
+EVERYBODYS = visit_of(UserRole.SUPER_ADMIN, holder_cases.ENDINGS)
 
 
 def person(role: UserRole, clients: list[str], last: str | None) -> Person:
@@ -108,7 +114,6 @@ PAGES = [
 ]
 SOME_REASONS = [FailedReason(HOSTILE, HOSTILE, 3, True), FailedReason(None, HOSTILE, 1, True)]
 REASONS = [FailedReasons([], None), FailedReasons(SOME_REASONS, NOW)]
-WRONG = [None, PROBLEM, PROBLEM | {"errors": [{"pointer": "/reason", "detail": HOSTILE}]}]
 CASES += [
     (
         "messages.html",
@@ -152,8 +157,9 @@ CASES += [
     for count in (0, 1, 2)
 ]
 FOR_PEOPLE = {"messages.html", "message.html", "failed.html", "redrive.html"}
-FOR_PEOPLE |= {"users.html", "user_link.html"}
-PARTS = {"base.html", "fields.html", "shown.html"}
+FOR_PEOPLE |= {"users.html", "user_link.html"} | {name for name, _ in holder_cases.CASES}
+PARTS = {"base.html", "fields.html", "shown.html", "holders.html"}
+CASES += holder_cases.CASES
 
 
 ACCOUNTS = [
@@ -189,7 +195,7 @@ def render(template: str, visit: Visit | None, shown: dict[str, Any]) -> str:
     return ENVIRONMENT.get_template(template).render(**(whole | shown))
 
 
-@pytest.mark.parametrize("visit", [None, VISIT])
+@pytest.mark.parametrize("visit", [None, VISIT, EVERYBODYS])
 def test_all_that_is_shown_is_text(visit: Visit | None) -> None:
     for template, shown in CASES:
         if visit is None and template in FOR_PEOPLE:
@@ -208,8 +214,9 @@ def test_every_template_is_rendered_here() -> None:
 
 def test_every_field_has_a_label() -> None:
     for template, shown in CASES:
-        text = render(template, VISIT, shown)
-        fields = text.count("<input") + text.count("<select") - text.count('type="hidden"')
+        text = render(template, EVERYBODYS, shown)
+        fields = text.count("<input") + text.count("<select") + text.count("<textarea")
+        fields -= text.count('type="hidden"')
         named = text.count("<label") + text.count('value="1" aria-label="Choose ')
         assert fields - text.count(" hidden>") == named, template
 

@@ -15,6 +15,10 @@ POSTS = ["/login", "/d/example.com/login", "/logout", "/logout-everywhere"]
 POSTS += ["/account/password", "/account/time-zone"]
 POSTS += ["/password/x", "/messages", f"/messages/{UUID(int=1)}/open"]
 POSTS += ["/failed", "/failed/redrives", f"/failed/redrives/{UUID(int=1)}/stop"]
+SERIAL, CLIENT = "ab" * 16, "example.com:a"
+POSTS += [f"/certificates/{SERIAL}/{act}" for act in ("revoke", "hold", "release", "renew")]
+POSTS += [f"/clients/{CLIENT}/{act}" for act in ("revoke", "limits", "disable", "enable")]
+POSTS += ["/certificates/new", "/clients", "/tokens", f"/tokens/{SERIAL * 2}/withdraw"]
 
 
 async def refused(browser: Browser, path: str, **options: Any) -> bool:

@@ -1,0 +1,49 @@
+"""The banner of administrators' pages: whose last certificate is over soon, or is over.
+
+Those that this portal itself shows are looked at in its own files: one that was renewed and not
+taken up is over all the same. The banner never stands in the way of a page.
+"""
+
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
+
+from gatepost.clock import iso, to_ms
+from gatepost.errors import GatepostError
+from gatepost.expiry import stage_of
+from gatepost.holders import Ending, Endings
+from gatepost.people import UserRole
+from gatepost.service.access_tokens import Claims
+
+if TYPE_CHECKING:
+    from portal.context import Context
+
+OURS = "this portal"
+
+
+async def endings_for(context: "Context", token: str, claims: Claims) -> tuple[Ending, ...]:
+    """The next first; none for who administers nothing."""
+    if claims.role is UserRole.USER:
+        return ()
+    found: list[Ending] = []
+    with suppress(GatepostError):  # the page asks, too, and says what is wrong
+        found = (await context.main_server.get("/endings", token, Endings)).certificates
+    if claims.role is UserRole.SUPER_ADMIN:
+        known = {one.fingerprint for one in found}
+        found += [one for one in _own(context) if one.fingerprint not in known]
+    return tuple(sorted(found, key=lambda one: one.not_after))
+
+
+def _own(context: "Context") -> list[Ending]:
+    found, now = [], datetime.now(UTC)
+    for file in context.own_certificates:
+        with suppress(OSError, ValueError):  # half written: the next page sees it
+            leaf = x509.load_pem_x509_certificate(file.read_bytes())
+            if (days := stage_of(leaf.not_valid_after_utc, now)) is not None:
+                until = iso(to_ms(leaf.not_valid_after_utc))
+                digest = leaf.fingerprint(SHA256()).hex()
+                found.append(Ending("", digest, f"{OURS}, {file.name}", None, until, days))
+    return found

@@ -1,0 +1,14 @@
+"""How long what is shown still lives, in words."""
+
+from datetime import UTC, datetime
+
+from gatepost.cli.words import validity
+
+
+def validity_of(not_after: str) -> str:
+    """As `expires in 3 days`, or `expired 2 hours ago`."""
+    return validity(datetime.fromisoformat(not_after), datetime.now(UTC))
+
+
+def is_over(moment: str) -> bool:
+    return datetime.fromisoformat(moment) <= datetime.now(UTC)

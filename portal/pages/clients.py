@@ -1,0 +1,108 @@
+"""Clients, for administrators: who may send, and new ones."""
+
+import re
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+
+from gatepost.errors import BadIdentity, GatepostError, Invalid, NameTaken, NotFound
+from gatepost.holders import Client, ClientOrder, ClientPage
+from gatepost.people import UserRole
+from gatepost.problem import describe
+from portal import forms
+from portal.context import Context
+from portal.visits import Visit, visitor
+
+MOST = 50
+TYPED = {"domain": "", "client": "", "rate_per_second": "100", "burst": "1000"}
+_CLIENT_ID = re.compile(r"\A[a-z0-9.-]{1,128}:[A-Za-z0-9_-]{1,64}\Z")
+
+
+def create_router(context: Context) -> APIRouter:
+    router = APIRouter(prefix="/clients")
+    signed_in = visitor(context)
+
+    @router.get("")
+    async def clients(
+        request: Request,
+        domain: str = "",
+        after: str = "",
+        find: str = "",
+        visit: Visit = signed_in,
+    ) -> Response:
+        if find.strip():
+            return RedirectResponse(f"/clients/{checked(_whole(find.strip(), domain, visit))}", 303)
+        return await _list(context, request, visit, domain.strip(), after)
+
+    @router.post("")
+    async def create(request: Request, visit: Visit = signed_in) -> Response:
+        fields = await forms.read(request)
+        try:
+            made = await context.main_server.post("/clients", visit.token, _order(fields), Client)
+        except (Invalid, NameTaken, NotFound, BadIdentity) as error:
+            return await _list(context, request, visit, "", "", error=error, typed=fields)
+        return RedirectResponse(f"/clients/{made.client_id}?done=created", 303)
+
+    return router
+
+
+def checked(client_id: str) -> str:
+    """It becomes part of a path: nothing else may."""
+    if not _CLIENT_ID.match(client_id):
+        raise NotFound("There is no such client.")
+    return client_id
+
+
+def client_in(fields: dict[str, str]) -> str:
+    """As typed: a name, with its domain beside it where there is a field for that."""
+    name, domain = fields.get("client", "").strip(), fields.get("domain", "").strip()
+    return f"{domain}:{name}" if domain and ":" not in name else name
+
+
+def number(fields: dict[str, str], name: str) -> int:
+    text = fields.get(name, "").strip()
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise Invalid(f"{name.replace('_', ' ').capitalize()} is a whole number.")
+    return int(text)
+
+
+def _whole(name: str, domain: str, visit: Visit) -> str:
+    everybodys = visit.claims.role is UserRole.SUPER_ADMIN
+    own = domain.strip() if everybodys else visit.claims.domain
+    return name if ":" in name else f"{own}:{name}"
+
+
+def _order(fields: dict[str, str]) -> ClientOrder:
+    return ClientOrder(
+        client_in(fields), number(fields, "rate_per_second"), number(fields, "burst")
+    )
+
+
+async def _list(
+    context: Context,
+    request: Request,
+    visit: Visit,
+    domain: str,
+    after: str,
+    *,
+    error: GatepostError | None = None,
+    typed: dict[str, str] | None = None,
+) -> Response:
+    asked = {"domain": domain, "after": after, "limit": str(MOST)}
+    query = {name: value for name, value in asked.items() if value}
+    page = await context.main_server.get("/clients", visit.token, ClientPage, **query)
+    problem = describe(error) if error else None
+    more = {"domain": domain, "after": page.next or ""}
+    return context.pages.make(
+        request,
+        "clients.html",
+        visit,
+        problem.status if problem else 200,
+        clients=page.clients,
+        domain=domain,
+        first=not after,
+        following=f"/clients?{urlencode(more)}" if page.next else None,
+        problem=problem.document if problem else None,
+        typed=TYPED | (typed or {}),
+    )
