@@ -2,39 +2,61 @@
 stays forbidden there."""
 
 import json
+from collections.abc import Sequence
 from importlib.resources import files
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from playwright.sync_api import Page
 
 SOURCE = (files("axe_playwright_python") / "axe.min.js").read_text()
 RUN = """
-;axe.run(document, {resultTypes: ["violations"]}).then(found => found.violations.map(one => ({
+axe.run(document, %s).then(found => found.violations.map(one => ({
     impact: one.impact, rule: one.id, help: one.help,
     where: one.nodes.map(node => [node.html, node.failureSummary])})))
 """
+OF_COLOURS = ("color-contrast",)
+OF_WIDTHS = ("color-contrast", "scrollable-region-focusable", "target-size")
 
 
-def findings(page: Page) -> list[Any]:
-    """All of them: minor ones annoy people, too."""
-    session = page.context.new_cdp_session(page)
-    try:
-        frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
-        world = session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "axe"})
-        said = session.send(
+class Axe:
+    """Of the page as it is loaded now."""
+
+    def __init__(self, page: Page) -> None:
+        self._session = page.context.new_cdp_session(page)
+        frame = self._session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
+        wanted = {"frameId": frame, "worldName": "axe"}
+        self._world = self._session.send("Page.createIsolatedWorld", wanted)
+        self._evaluate(SOURCE)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: object, _trace: TracebackType | None
+    ) -> None:
+        self._session.detach()
+
+    def findings(self, rules: Sequence[str] | None = None) -> list[Any]:
+        """All of them, of these rules if some are named: minor ones annoy people, too."""
+        options: dict[str, Any] = {"resultTypes": ["violations"]}
+        if rules:
+            options["runOnly"] = rules
+        found: list[Any] = self._evaluate(RUN % json.dumps(options))
+        return found
+
+    def _evaluate(self, expression: str) -> Any:
+        said = self._session.send(
             "Runtime.evaluate",
             {
-                "expression": SOURCE + RUN,
-                "contextId": world["executionContextId"],
+                "expression": expression,
+                "contextId": self._world["executionContextId"],
                 "awaitPromise": True,
                 "returnByValue": True,
             },
         )
-    finally:
-        session.detach()
-    assert "exceptionDetails" not in said, said
-    found: list[Any] = said["result"]["value"]
-    return found
+        assert "exceptionDetails" not in said, said
+        return said["result"].get("value")
 
 
 def in_words(found: list[Any]) -> str:

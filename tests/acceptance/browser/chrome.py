@@ -92,12 +92,15 @@ class Visitor:
         return self.sign_in_as(user.domain, user.name, PASSWORD)
 
     def sign_in_as(self, domain: str, name: str, password: str) -> Page:
+        self.give_password(domain, name, password)
+        self.page.wait_for_url("**/messages")
+        return self.page
+
+    def give_password(self, domain: str, name: str, password: str) -> None:
         self.goto(f"/d/{domain}/login")
         self.field("Name").fill(name)
         self.field("Password").fill(password)
         self.button("Sign in").click()
-        self.page.wait_for_url("**/messages")
-        return self.page
 
     def field(self, label: str) -> Locator:
         return self.page.get_by_label(label, exact=True)
