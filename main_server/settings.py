@@ -3,55 +3,22 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import ConfigDict, Field, SecretStr, model_validator
-from sqlalchemy import URL, make_url
-from sqlalchemy.exc import ArgumentError
+from pydantic import ConfigDict, Field
 
-from gatepost.safety import password_faults, private_file_faults
-from gatepost.settings import Block, Listen, Port, Redis, Server, ServiceSettings, Tls, refuse_both
+from gatepost.database import DatabaseAddress
+from gatepost.safety import private_file_faults
+from gatepost.settings import Block, Listen, Redis, Server, ServiceSettings, Tls
 from main_server.keys.key_file import key_file_faults
 
 PortalUrl = Annotated[str, Field(pattern=r"^https://[^/\s]+$")]
 
 
-class Database(Block):
-    """The ledger: a URL, or its parts. The data keys live in a schema of their own."""
+class Database(DatabaseAddress):
+    """The ledger. The data keys live in a schema of their own."""
 
-    url: SecretStr = SecretStr("")
-    host: str = "127.0.0.1"
-    port: Port = 3306
-    name: str = "gatepost"
     user: str = "gatepost_main"
-    password: SecretStr = SecretStr("")
     keys_schema: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,64}$")] = "gatepost_keys"
     pool_size: Annotated[int, Field(ge=1, le=100)] = 10
-
-    @model_validator(mode="after")
-    def _readable(self) -> "Database":
-        refuse_both(self, "url", "host", "port", "name", "user", "password")
-        try:
-            url = self.address()
-        except ArgumentError:
-            raise ValueError("url is not a database URL") from None
-        if url.get_backend_name() not in ("mysql", "mariadb"):
-            raise ValueError("url must begin with mysql+pymysql://")
-        return self
-
-    def address(self) -> URL:
-        if self.url.get_secret_value():
-            return make_url(self.url.get_secret_value())
-        return URL.create(
-            "mysql+pymysql",
-            self.user,
-            self.password.get_secret_value(),
-            self.host,
-            self.port,
-            self.name,
-        )
-
-    def faults(self) -> list[str]:
-        address = self.address()
-        return password_faults(address.password or "", address.username or "")
 
 
 class Keys(Block):

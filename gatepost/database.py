@@ -1,0 +1,47 @@
+"""The settings of a connection to the ledger: a URL, or its parts.
+
+Apart from gatepost.settings, since only those who talk to a database have SQLAlchemy loaded.
+"""
+
+from pydantic import SecretStr, model_validator
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from gatepost.safety import password_faults
+from gatepost.settings import Block, Port, refuse_both
+
+
+class DatabaseAddress(Block):
+    url: SecretStr = SecretStr("")
+    host: str = "127.0.0.1"
+    port: Port = 3306
+    name: str = "gatepost"
+    user: str = "gatepost"
+    password: SecretStr = SecretStr("")
+
+    @model_validator(mode="after")
+    def _readable(self) -> "DatabaseAddress":
+        refuse_both(self, "url", "host", "port", "name", "user", "password")
+        try:
+            url = self.address()
+        except ArgumentError:
+            raise ValueError("url is not a database URL") from None
+        if url.get_backend_name() not in ("mysql", "mariadb"):
+            raise ValueError("url must begin with mysql+pymysql://")
+        return self
+
+    def address(self) -> URL:
+        if self.url.get_secret_value():
+            return make_url(self.url.get_secret_value())
+        return URL.create(
+            "mysql+pymysql",
+            self.user,
+            self.password.get_secret_value(),
+            self.host,
+            self.port,
+            self.name,
+        )
+
+    def faults(self) -> list[str]:
+        address = self.address()
+        return password_faults(address.password or "", address.username or "")
