@@ -11,10 +11,17 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON gatepost_keys.* TO gatepost_main@127.0.0
 GRANT CREATE, ALTER, DROP ON gatepost.messages TO gatepost_main@127.0.0.1;
 GRANT CREATE, ALTER, DROP ON gatepost.attempts TO gatepost_main@127.0.0.1;
 
--- Migrations make and change the tables.
+-- The nightly pipeline: one user reads messages, one publishes. What they may do in which tables, `gatepost db grant`
+-- says, once there are any.
+CREATE USER IF NOT EXISTS gatepost_lake@127.0.0.1 IDENTIFIED BY '@gatepost_lake@';
+ALTER USER gatepost_lake@127.0.0.1 IDENTIFIED BY '@gatepost_lake@';
+CREATE USER IF NOT EXISTS gatepost_analytics@127.0.0.1 IDENTIFIED BY '@gatepost_analytics@';
+ALTER USER gatepost_analytics@127.0.0.1 IDENTIFIED BY '@gatepost_analytics@';
+
+-- Migrations make and change the tables, and hand on the rights to them.
 CREATE USER IF NOT EXISTS gatepost_migrate@127.0.0.1 IDENTIFIED BY '@gatepost_migrate@';
 ALTER USER gatepost_migrate@127.0.0.1 IDENTIFIED BY '@gatepost_migrate@';
-GRANT ALL ON gatepost.* TO gatepost_migrate@127.0.0.1;
+GRANT ALL ON gatepost.* TO gatepost_migrate@127.0.0.1 WITH GRANT OPTION;
 GRANT ALL ON gatepost_keys.* TO gatepost_migrate@127.0.0.1;
 
 ALTER USER root@127.0.0.1 IDENTIFIED BY '@root@';

@@ -1,8 +1,9 @@
-"""The commands that the main server adds to `gatepost`: `gatepost db upgrade|current`.
+"""The commands that the main server adds to `gatepost`: `gatepost db upgrade|current|grant`.
 
 Declarations only: `gatepost --help` imports this module, so what they need is imported in them.
 """
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,11 @@ ConfigFile = Annotated[
 ]
 
 
+class Part(StrEnum):
+    READER = "reader"
+    PUBLISHER = "publisher"
+
+
 @db.command()
 def upgrade(config: ConfigFile = None) -> None:
     """Bring the ledger's tables to this release. Needs a user that may create tables."""
@@ -33,3 +39,19 @@ def current(config: ConfigFile = None) -> None:
     from main_server import ledger_commands
 
     ledger_commands.current(config)
+
+
+@db.command()
+def grant(
+    part: Annotated[Part, typer.Argument(help="What the user is for.")],
+    account: Annotated[str, typer.Argument(metavar="USER@HOST", help="A user that is there.")],
+    config: ConfigFile = None,
+) -> None:
+    """Give a user of the nightly pipeline the rights that its part needs, and no others.
+
+    `reader` reads messages into the lake, `publisher` writes the manifest and the reports. Needs a
+    user that may grant; run it again after each upgrade.
+    """
+    from main_server import ledger_commands
+
+    ledger_commands.grant(part, account, config)

@@ -1,4 +1,4 @@
-"""What `gatepost db upgrade` and `gatepost db current` do."""
+"""What `gatepost db upgrade`, `gatepost db current` and `gatepost db grant` do."""
 
 from pathlib import Path
 from typing import NoReturn
@@ -10,6 +10,7 @@ from gatepost.errors import ConfigurationError
 from gatepost.settings import load
 from main_server import migrating
 from main_server.database import create_ledger_engine
+from main_server.granting import grant_publishing, grant_reading, parse_account
 from main_server.settings import DatabaseOnly
 
 
@@ -35,6 +36,19 @@ def current(config: Path | None) -> None:
     typer.echo(f"ledger {found or 'empty'}, release {migrating.head()}")
     if found != migrating.head():
         raise typer.Exit(1)
+
+
+def grant(part: str, account: str, config: Path | None) -> None:
+    """Give a user of the nightly pipeline the rights that its part needs."""
+    settings = _settings(config)
+    give = {"reader": grant_reading, "publisher": grant_publishing}[part]
+    try:
+        give(create_ledger_engine(settings.database), parse_account(account))
+    except ConfigurationError as error:
+        _fail(str(error), 2)
+    except SQLAlchemyError as error:
+        _fail(f"the rights can't be granted: {_reason(error)}", 5)
+    typer.echo(f"{account} may now do what a {part} does")
 
 
 def _settings(config: Path | None) -> DatabaseOnly:

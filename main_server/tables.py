@@ -348,6 +348,107 @@ redrives = Table(
     **_OPTIONS,
 )
 
+lake_manifest = Table(
+    "lake_manifest",
+    metadata,
+    Column("day", Date, primary_key=True),
+    Column("run_id", _name(32), nullable=False),
+    Column("schema_version", SmallInteger, nullable=False),
+    Column("row_count", BigInteger, nullable=False),
+    Column("id_xor", BigInteger, nullable=False),
+    Column("first_published_at", _time(), nullable=False),
+    Column("published_at", _time(), nullable=False),
+    Column("sealed_at", _time()),
+    Column("late_changes", Integer, nullable=False),
+    Index("ix_lake_manifest_sealed", "sealed_at", "day"),
+    **_OPTIONS,
+)
+
+lake_counts = Table(
+    "lake_counts",
+    metadata,
+    Column("day", Date, nullable=False),
+    Column("domain", _name(128), nullable=False),
+    Column("status", Enum(*STATUSES), nullable=False),
+    Column("row_count", BigInteger, nullable=False),
+    PrimaryKeyConstraint("day", "domain", "status"),
+    **_OPTIONS,
+)
+
+lake_folders = Table(
+    "lake_folders",
+    metadata,
+    Column("day", Date, nullable=False),
+    Column("run_id", _name(32), nullable=False),
+    Column("begun_at", _time(), nullable=False),
+    Column("replaced_at", _time()),
+    PrimaryKeyConstraint("day", "run_id"),
+    **_OPTIONS,
+)
+
+lake_runs = Table(
+    "lake_runs",
+    metadata,
+    Column("run_id", _name(32), primary_key=True),
+    Column("kind", Enum("nightly", "rebuild"), nullable=False),
+    Column("state", Enum("running", "done", "failed", "interrupted"), nullable=False),
+    Column("started_at", _time(), nullable=False),
+    Column("ended_at", _time()),
+    Column("days", Integer, nullable=False),
+    Column("row_count", BigInteger, nullable=False),
+    Column("late_changes", Integer, nullable=False),
+    Column("reason", LONGTEXT),
+    Index("ix_lake_runs_started", "started_at"),
+    **_OPTIONS,
+)
+
+report_hours = Table(
+    "report_hours",
+    metadata,
+    Column("day", Date, nullable=False),
+    Column("hour", SmallInteger, nullable=False),
+    Column("domain", _name(128), nullable=False),
+    Column("client_id", _name(193), nullable=False),
+    Column("accepted", BigInteger, nullable=False),
+    Column("delivered", BigInteger, nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    Column("erased", BigInteger, nullable=False),
+    Column("duplicates", BigInteger, nullable=False),
+    Column("waiting", BigInteger, nullable=False),
+    Column("retries", BigInteger, nullable=False),
+    PrimaryKeyConstraint("day", "domain", "client_id", "hour"),
+    Index("ix_report_hours_domain", "domain", "day"),
+    **_OPTIONS,
+)
+
+report_failures = Table(
+    "report_failures",
+    metadata,
+    Column("day", Date, nullable=False),
+    Column("hour", SmallInteger, nullable=False),
+    Column("domain", _name(128), nullable=False),
+    Column("client_id", _name(193), nullable=False),
+    Column("reason", _name(32), nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    PrimaryKeyConstraint("day", "domain", "client_id", "hour", "reason"),
+    Index("ix_report_failures_domain", "domain", "day"),
+    **_OPTIONS,
+)
+
+report_delivery_times = Table(
+    "report_delivery_times",
+    metadata,
+    Column("day", Date, nullable=False),
+    Column("hour", SmallInteger, nullable=False),
+    Column("domain", _name(128), nullable=False),
+    Column("client_id", _name(193), nullable=False),
+    Column("bucket", SmallInteger, nullable=False),
+    Column("delivered", BigInteger, nullable=False),
+    PrimaryKeyConstraint("day", "domain", "client_id", "hour", "bucket"),
+    Index("ix_report_delivery_times_domain", "domain", "day"),
+    **_OPTIONS,
+)
+
 destroyed_keys = Table(
     "destroyed_keys",
     metadata,

@@ -16,14 +16,16 @@ from infra.dev.steps import Failure, give_up, run, step
 
 PROJECT = ["pyproject.toml"]
 SERVER = [*PROJECT, "--extra", "server", "--group", "build"]
-TEST = [*SERVER, "--group", "test"]
+ANALYTICS = [*SERVER, "--extra", "analytics"]
+TEST = [*ANALYTICS, "--group", "test"]
 # What goes into each lock, and the lock whose versions it shares.
 ENVIRONMENTS = {
     "boot": (["--group", "boot"], None),
     "valkey": (["--group", "valkey"], None),
     "base": (PROJECT, None),
     "server": (SERVER, "base"),
-    "test": (TEST, "server"),
+    "analytics": (ANALYTICS, "server"),
+    "test": (TEST, "analytics"),
     "bench": ([*TEST, "--group", "bench"], "test"),
 }
 PARTIAL_SOURCES = ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS")

@@ -6,6 +6,7 @@ import sys
 from infra.dev.chromium import find_chromium
 from infra.dev.commands.lint import lint
 from infra.dev.engines import find_engines
+from infra.dev.jvm import find_driver, find_java
 from infra.dev.paths import ROOT, VENV
 from infra.dev.steps import Failure, give_up
 
@@ -17,6 +18,8 @@ def main(arguments: list[str]) -> int:
     if not clean:
         print("That fails this run; the tests follow all the same.\n")
     engines, chromium = find_engines(), find_chromium()
+    find_java()
+    find_driver()
     print(f"Tests, with {engines.redis}, {engines.mariadb} and {chromium}", flush=True)
     code = subprocess.run([*PYTEST, *arguments], check=False, cwd=ROOT).returncode
     return code or (0 if clean else 1)

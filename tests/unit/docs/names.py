@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import BaseModel
 from typer.main import get_command
 
+from analytics.settings import AnalyticsSettings
 from gatepost.cli.main import app
 from infra.dev import paths
 from infra.dev.boot import COMMANDS
@@ -29,9 +30,12 @@ from portal.settings import PortalSettings
 from proxy.settings import ProxySettings
 from worker.settings import WorkerSettings
 
-PACKAGES = ("gatepost", "proxy", "worker", "main_server", "portal", "migrations", "infra")
+PACKAGES = (
+    *("gatepost", "proxy", "worker", "main_server", "portal", "analytics"),
+    *("migrations", "infra"),
+)
 SOURCES = (*PACKAGES, "bench", "tests")
-SETTINGS = (MainServerSettings, PortalSettings, ProxySettings, WorkerSettings)
+SETTINGS = (AnalyticsSettings, MainServerSettings, PortalSettings, ProxySettings, WorkerSettings)
 PASSES_ARGUMENTS_ON = {"test", "bench", "lock", "chaos"}
 
 _ROUTE = re.compile(r"(?:(?:GET|POST|PUT|DELETE) )?(/[\w/{}-]+)")

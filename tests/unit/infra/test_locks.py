@@ -15,13 +15,15 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 BASE = PROJECT["project"]["dependencies"]
 GROUPS = PROJECT["dependency-groups"]
 SERVER = BASE + PROJECT["project"]["optional-dependencies"]["server"] + GROUPS["build"]
+ANALYTICS = SERVER + PROJECT["project"]["optional-dependencies"]["analytics"]
 ASKED = {
     "boot": GROUPS["boot"],
     "valkey": GROUPS["valkey"],
     "base": BASE,
     "server": SERVER,
-    "test": SERVER + GROUPS["test"],
-    "bench": SERVER + GROUPS["test"] + GROUPS["bench"],
+    "analytics": ANALYTICS,
+    "test": ANALYTICS + GROUPS["test"],
+    "bench": ANALYTICS + GROUPS["test"] + GROUPS["bench"],
 }
 ENTRY = re.compile(r"^(?P<name>[a-z0-9.-]+)==(?P<version>\S+)(?: ; (?P<marker>.+?))? \\$")
 HASH = re.compile(r"^    --hash=sha256:[0-9a-f]{64}(?: \\)?$")
@@ -60,11 +62,12 @@ def test_lock_has_the_hashes_of_all_files_of_a_version(name: str) -> None:
     that comes as sources alone."""
     entries = re.split(r"^(?=\S)", (LOCKS / f"{name}.txt").read_text(), flags=re.MULTILINE)[1:]
     single = {entry.split("==")[0] for entry in entries if entry.count("--hash=") < 2}
-    assert single <= {"xstatic-bootstrap"}
+    assert single <= {"pyspark", "xstatic-bootstrap"}
 
 
 @pytest.mark.parametrize(
-    ("smaller", "larger"), [("base", "server"), ("server", "test"), ("test", "bench")]
+    ("smaller", "larger"),
+    [("base", "server"), ("server", "analytics"), ("analytics", "test"), ("test", "bench")],
 )
 def test_larger_environment_keeps_the_versions_of_the_smaller(smaller: str, larger: str) -> None:
     assert pinned(smaller).items() <= pinned(larger).items()

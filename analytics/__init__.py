@@ -1,0 +1,1 @@
+"""The nightly pipeline: from the ledger into the lake, and from the lake into the reports."""

@@ -1,0 +1,96 @@
+"""What `gatepost analytics …` does, and says."""
+
+import os
+import sys
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any, NoReturn
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from analytics import submit as spark
+from analytics.ledger import repository
+from analytics.ledger.connection import create_ledger_engine
+from analytics.ledger.repository import Run
+from analytics.nightly import utc_now
+from analytics.settings import AnalyticsSettings, LedgerOnly
+from gatepost.cli.failure import Failure
+from gatepost.cli.output import Output, plain
+from gatepost.errors import ConfigurationError
+from gatepost.settings import load
+
+
+def submit(config: Path | None, arguments: Sequence[str]) -> NoReturn:
+    """Becomes spark-submit, whose exit code is that of the main file."""
+    options = ["--config", str(config)] if config else []
+    try:
+        settings = load(AnalyticsSettings, config)
+        faults = settings.faults()
+        if faults and settings.environment == "production":
+            raise ConfigurationError("not in production:\n" + "\n".join(faults))
+        progress = sys.stderr.isatty()
+        command = spark.command(settings.spark, [*options, *arguments], progress=progress)
+        environment = spark.environment(settings.spark, os.environ)
+    except ConfigurationError as error:
+        raise Failure("usage", error.detail) from None
+    sys.stdout.flush()
+    os.execve(command[0], command, environment)
+
+
+def status(config: Path | None, limit: int, *, json: bool) -> None:
+    output = Output(json=json)
+    try:
+        settings = load(LedgerOnly, config)
+    except ConfigurationError as error:
+        raise Failure("usage", error.detail) from None
+    try:
+        with create_ledger_engine(settings.database.address()).connect() as connection:
+            runs = repository.latest_runs(connection, limit)
+            published = repository.sealed_by_day(connection)
+            under_way = repository.is_locked(connection)
+    except SQLAlchemyError as error:
+        reason = getattr(error, "orig", None) or type(error).__name__
+        raise Failure("unavailable", f"The ledger does not answer: {reason}") from None
+    latest = max(published, default=None)
+    unsealed = sorted(day for day, sealed in published.items() if not sealed)
+    shown = [_as_it_is(run, under_way=under_way) for run in runs]
+    if json:
+        output.result(_document(shown, latest, unsealed))
+    else:
+        _say(output, shown, latest, unsealed)
+    missing = missing_nights(utc_now(), latest)
+    if missing:
+        raise Failure("fault", f"{missing} nights are missing: run it, or see why it fails.")
+
+
+def missing_nights(now: datetime, latest: date | None) -> int:
+    """Whole days that should have been published by noon of the next one."""
+    if latest is None:
+        return 0
+    expected = (now - timedelta(hours=12)).date() - timedelta(days=1)
+    return max(0, (expected - latest).days)
+
+
+def _as_it_is(run: Run, *, under_way: bool) -> dict[str, Any]:
+    """A run that was killed can't have said so; that nobody has the lock says it."""
+    state = "interrupted" if run.state == "running" and not under_way else run.state
+    said = {name: getattr(run, name) for name in Run.__slots__}
+    return said | {"state": state}
+
+
+def _document(runs: list[dict[str, Any]], latest: date | None, unsealed: list[date]) -> object:
+    days = {"published_until": str(latest) if latest else None, "open": [str(d) for d in unsealed]}
+    return {**days, "runs": [plain(run) for run in runs]}
+
+
+def _say(
+    output: Output, runs: list[dict[str, Any]], latest: date | None, unsealed: list[date]
+) -> None:
+    output.say(f"The lake is published until {latest}." if latest else "Nothing was published yet.")
+    if unsealed:
+        output.say(f"Extracted again tonight: {', '.join(str(day) for day in unsealed)}")
+    for run in runs:
+        text = f"{run['started_at']:%Y-%m-%d %H:%M}  {run['kind']:8} {run['state']:11}"
+        numbers = f"{run['days']} days, {run['row_count']} messages, {run['late_changes']} late"
+        output.say(f"{text} {numbers}{'  ' + run['reason'] if run['reason'] else ''}")

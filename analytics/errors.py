@@ -1,0 +1,23 @@
+"""What can go wrong in a run. What each one says is for the operator: why, and what to do."""
+
+from gatepost.errors import GatepostError
+
+
+class AnotherRuns(GatepostError):
+    """Another run of the pipeline is under way. `gatepost analytics status` shows it."""
+
+
+class LockLost(GatepostError):
+    """The connection to the ledger was lost, and with it the right to publish. Run it again."""
+
+
+class CountsDisagree(GatepostError):
+    """What was written to the lake is not what the ledger has."""
+
+
+class LakeUnreadable(GatepostError):
+    """A folder of the lake can't be read."""
+
+
+class ClockDoubted(GatepostError):
+    """A clock has jumped: nothing was done."""

@@ -1,0 +1,52 @@
+"""The one connection that a run has: the lock on it says that no other run goes on.
+
+All that a run writes, it writes on this connection. So a run that has lost it, and with it the
+lock, can't publish beside the next one.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool
+
+from analytics.errors import AnotherRuns
+from analytics.ledger import repository
+
+_SESSION = (
+    "SET SESSION time_zone = '+00:00', sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,"
+    "NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',"
+    " wait_timeout = 86400"
+)
+"""Between two statements of a run Spark may work for hours."""
+_LONGEST_STATEMENT_SECONDS = 3600
+
+
+def create_ledger_engine(address: URL) -> Engine:
+    engine = create_engine(
+        address,
+        isolation_level="READ COMMITTED",
+        poolclass=NullPool,
+        connect_args={"connect_timeout": 5, "read_timeout": _LONGEST_STATEMENT_SECONDS},
+        hide_parameters=True,
+    )
+    event.listen(engine, "connect", _set_up)
+    return engine
+
+
+def _set_up(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+    cursor = connection.cursor()
+    cursor.execute(_SESSION)
+    cursor.close()
+
+
+@contextmanager
+def the_only_run(engine: Engine) -> Iterator[Connection]:
+    """The connection, with the lock. It is freed when the connection ends, whatever ends it."""
+    with engine.connect() as connection:
+        with connection.begin():
+            alone = repository.take_lock(connection)
+        if not alone:
+            raise AnotherRuns
+        yield connection

@@ -1,0 +1,231 @@
+"""SQL for a run: the lock, what the ledger has of a day, the manifest, folders and runs."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from sqlalchemy import Connection, text
+
+from analytics.check import Tally
+from analytics.days import Span
+from analytics.lake import Folder
+
+_LOCK = "gatepost.analytics"
+
+Counts = Mapping[tuple[str, str], int]
+"""Messages by domain and status."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A day's row of the manifest."""
+
+    day: date
+    run_id: str
+    schema_version: int
+    row_count: int
+    id_xor: int
+    first_published_at: datetime
+    published_at: datetime
+    sealed_at: datetime | None
+    late_changes: int
+
+    @property
+    def folder(self) -> Folder:
+        return Folder(self.day, self.run_id)
+
+    @property
+    def tally(self) -> Tally:
+        return Tally(self.row_count, self.id_xor)
+
+
+_MANIFEST = f"SELECT {', '.join(Published.__slots__)} FROM lake_manifest"
+
+
+def take_lock(connection: Connection) -> bool:
+    return bool(connection.scalar(text("SELECT GET_LOCK(:name, 0)"), {"name": _LOCK}))
+
+
+def has_lock(connection: Connection) -> bool:
+    query = text("SELECT IS_USED_LOCK(:name) = CONNECTION_ID()")
+    return bool(connection.scalar(query, {"name": _LOCK}))
+
+
+def is_locked(connection: Connection) -> bool:
+    return connection.scalar(text("SELECT IS_USED_LOCK(:name)"), {"name": _LOCK}) is not None
+
+
+def read_now(connection: Connection) -> datetime:
+    now: datetime = connection.execute(text("SELECT UTC_TIMESTAMP(3)")).scalar_one()
+    return now
+
+
+def first_message(connection: Connection) -> bytes | None:
+    found: bytes | None = connection.scalar(text("SELECT MIN(message_id) FROM messages"))
+    return found
+
+
+def tally(connection: Connection, span: Span) -> dict[str, Tally]:
+    """By domain: how many messages, and the exclusive or of their ids' last 7 bytes."""
+    query = text(
+        "SELECT domain, COUNT(*),"
+        " BIT_XOR(CAST(CONV(HEX(SUBSTRING(message_id, 10)), 16, 10) AS UNSIGNED))"
+        " FROM messages WHERE message_id >= :first AND message_id < :end GROUP BY domain"
+    )
+    rows = connection.execute(query, {"first": span.first, "end": span.end})
+    return {domain: Tally(int(count), int(xor)) for domain, count, xor in rows}
+
+
+def counts(connection: Connection, span: Span) -> Counts:
+    query = text(
+        "SELECT domain, status, COUNT(*) FROM messages"
+        " WHERE message_id >= :first AND message_id < :end GROUP BY domain, status"
+    )
+    rows = connection.execute(query, {"first": span.first, "end": span.end})
+    return {(domain, status): int(count) for domain, status, count in rows}
+
+
+def published(connection: Connection, day: date) -> Published | None:
+    row = connection.execute(text(f"{_MANIFEST} WHERE day = :day"), {"day": day}).one_or_none()
+    return Published(*row) if row else None
+
+
+def published_between(connection: Connection, first: date, last: date) -> list[Published]:
+    query = text(f"{_MANIFEST} WHERE day BETWEEN :first AND :last ORDER BY day")
+    rows = connection.execute(query, {"first": first, "last": last})
+    return [Published(*row) for row in rows]
+
+
+def sealed_by_day(connection: Connection) -> dict[date, bool]:
+    """Of each day that was published, whether it is sealed."""
+    rows = connection.execute(text("SELECT day, sealed_at IS NOT NULL FROM lake_manifest"))
+    return {day: bool(sealed) for day, sealed in rows}
+
+
+def sealed_since(connection: Connection, first: date) -> list[Published]:
+    query = text(f"{_MANIFEST} WHERE sealed_at IS NOT NULL AND day >= :first ORDER BY day")
+    return [Published(*row) for row in connection.execute(query, {"first": first})]
+
+
+def put_manifest(connection: Connection, day: Published) -> None:
+    """The day's row as it is now to be. When it was first there stays."""
+    columns = Published.__slots__
+    changed = [name for name in columns if name not in ("day", "first_published_at")]
+    statement = (
+        f"INSERT INTO lake_manifest ({', '.join(columns)})"
+        f" VALUES ({', '.join(f':{name}' for name in columns)})"
+        f" ON DUPLICATE KEY UPDATE {', '.join(f'{name} = VALUES({name})' for name in changed)}"
+    )
+    connection.execute(text(statement), {name: getattr(day, name) for name in columns})
+
+
+def put_late_changes(connection: Connection, day: date, count: int) -> None:
+    statement = text("UPDATE lake_manifest SET late_changes = :count WHERE day = :day")
+    connection.execute(statement, {"day": day, "count": count})
+
+
+def put_counts(connection: Connection, day: date, counted: Counts) -> None:
+    connection.execute(text("DELETE FROM lake_counts WHERE day = :day"), {"day": day})
+    statement = text(
+        "INSERT INTO lake_counts (day, domain, status, row_count)"
+        " VALUES (:day, :domain, :status, :row_count)"
+    )
+    for (domain, status), count in sorted(counted.items()):
+        values = {"day": day, "domain": domain, "status": status, "row_count": count}
+        connection.execute(statement, values)
+
+
+def published_counts(connection: Connection, day: date) -> Counts:
+    query = text("SELECT domain, status, row_count FROM lake_counts WHERE day = :day")
+    rows = connection.execute(query, {"day": day})
+    return {(domain, status): count for domain, status, count in rows}
+
+
+def note_folder(connection: Connection, folder: Folder, now: datetime) -> None:
+    """Before its first byte, so that whatever is left of it is known."""
+    statement = text("INSERT INTO lake_folders (day, run_id, begun_at) VALUES (:day, :run, :now)")
+    connection.execute(statement, {"day": folder.day, "run": folder.run_id, "now": now})
+
+
+def note_replaced(connection: Connection, by: Folder, now: datetime) -> None:
+    """From now on nobody begins to read another folder of that day."""
+    statement = text(
+        "UPDATE lake_folders SET replaced_at = :now"
+        " WHERE day = :day AND run_id <> :run AND replaced_at IS NULL"
+    )
+    connection.execute(statement, {"day": by.day, "run": by.run_id, "now": now})
+
+
+def unreferenced(connection: Connection, before: datetime) -> list[Folder]:
+    """Folders that no manifest names, and that none has named since then."""
+    query = text(
+        "SELECT f.day, f.run_id FROM lake_folders AS f"
+        " LEFT JOIN lake_manifest AS m ON m.day = f.day AND m.run_id = f.run_id"
+        " WHERE m.day IS NULL AND COALESCE(f.replaced_at, f.begun_at) < :before"
+        " ORDER BY f.day, f.run_id"
+    )
+    return [Folder(*row) for row in connection.execute(query, {"before": before})]
+
+
+def forget_folder(connection: Connection, folder: Folder) -> None:
+    statement = text("DELETE FROM lake_folders WHERE day = :day AND run_id = :run")
+    connection.execute(statement, {"day": folder.day, "run": folder.run_id})
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What there is to say of a run."""
+
+    run_id: str
+    kind: str
+    state: str
+    started_at: datetime
+    ended_at: datetime | None
+    days: int
+    row_count: int
+    late_changes: int
+    reason: str | None
+
+
+def begin_run(connection: Connection, run_id: str, kind: str, now: datetime) -> None:
+    """Who says that it is running and hasn't the lock that we have, was interrupted."""
+    connection.execute(
+        text("UPDATE lake_runs SET state = 'interrupted' WHERE state = 'running'"),
+    )
+    connection.execute(
+        text(
+            "INSERT INTO lake_runs"
+            " (run_id, kind, state, started_at, days, row_count, late_changes)"
+            " VALUES (:run, :kind, 'running', :now, 0, 0, 0)"
+        ),
+        {"run": run_id, "kind": kind, "now": now},
+    )
+
+
+def end_run(connection: Connection, run: Run) -> None:
+    statement = text(
+        "UPDATE lake_runs SET state = :state, ended_at = :ended_at, days = :days,"
+        " row_count = :row_count, late_changes = :late_changes, reason = :reason"
+        " WHERE run_id = :run_id"
+    )
+    connection.execute(statement, {name: getattr(run, name) for name in Run.__slots__})
+
+
+def latest_runs(connection: Connection, limit: int) -> list[Run]:
+    query = text(
+        f"SELECT {', '.join(Run.__slots__)} FROM lake_runs"
+        " ORDER BY started_at DESC, run_id DESC LIMIT :limit"
+    )
+    return [Run(*row) for row in connection.execute(query, {"limit": limit})]
+
+
+def replace_report(
+    connection: Connection, table: str, day: date, rows: Sequence[Mapping[str, object]]
+) -> None:
+    """All that the day has in this table, anew. Names of tables and columns are ours."""
+    connection.execute(text(f"DELETE FROM {table} WHERE day = :day"), {"day": day})
+    if rows:
+        columns: Collection[str] = rows[0].keys()
+        places = ", ".join(f":{name}" for name in columns)
+        statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places})"
+        connection.execute(text(statement), [dict(row) for row in rows])

@@ -1,0 +1,75 @@
+"""What Prometheus is told of a run: two files, by kind, for the node exporter to collect.
+
+One tells of the last run, one of the last that went well and stays when one fails. So "no good
+night for 26 hours" can be seen, whatever has happened since.
+"""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
+
+from analytics.nightly import Done
+
+LAST = "gatepost_analytics_{kind}_last_run.prom"
+SUCCESS = "gatepost_analytics_{kind}_success.prom"
+
+
+class Metrics:
+    """`folder` None: nobody wants to know."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    def succeeded(self, kind: str, done: Done, seconds: float, to: datetime) -> None:
+        self._last_run(kind, "done", seconds)
+        registry = CollectorRegistry()
+        ended = to.replace(tzinfo=UTC).timestamp()
+        _gauge(
+            registry,
+            "gatepost_analytics_last_success_timestamp_seconds",
+            "When it ended.",
+            kind,
+            ended,
+        )
+        _gauge(registry, "gatepost_analytics_success_seconds", "How long it took.", kind, seconds)
+        _gauge(registry, "gatepost_analytics_days", "Days that it did.", kind, done.days)
+        _gauge(registry, "gatepost_analytics_rows", "Messages of these days.", kind, done.rows)
+        _gauge(
+            registry,
+            "gatepost_analytics_late_changes",
+            "Messages changed after sealing.",
+            kind,
+            done.late_changes,
+        )
+        self._write(SUCCESS.format(kind=kind), registry)
+
+    def failed(self, kind: str, how: str, seconds: float) -> None:
+        self._last_run(kind, how, seconds)
+
+    def _last_run(self, kind: str, how: str, seconds: float) -> None:
+        registry = CollectorRegistry()
+        _gauge(
+            registry,
+            "gatepost_analytics_last_run_ok",
+            "1 if the last run went well.",
+            kind,
+            how == "done",
+        )
+        _gauge(
+            registry,
+            "gatepost_analytics_last_run_seconds",
+            "How long the last run took.",
+            kind,
+            seconds,
+        )
+        self._write(LAST.format(kind=kind), registry)
+
+    def _write(self, name: str, registry: CollectorRegistry) -> None:
+        if self._folder is not None:
+            write_to_textfile(str(self._folder / name), registry)
+
+
+def _gauge(registry: CollectorRegistry, name: str, words: str, kind: str, value: float) -> None:
+    gauge = Gauge(name, words, ["kind"], registry=registry)
+    gauge.labels(kind).set(value)

@@ -1,0 +1,160 @@
+"""A night's run: extract each day that can still change, check it, publish it; then look at what is
+sealed, and clear away.
+
+Each day is published for itself, and all that a run writes before that is nobody's yet. So a run
+may be killed anywhere, and the next one does what is left (I13).
+"""
+
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+
+from pyspark.sql import DataFrame, SparkSession
+from sqlalchemy import Connection
+
+from analytics import days as calendar
+from analytics import lake
+from analytics.check import Tallies, differences, tally, total
+from analytics.errors import CountsDisagree
+from analytics.extract import read_day
+from analytics.lake import Folder
+from analytics.late import count_late
+from analytics.ledger import repository
+from analytics.publish import gather, publish
+from analytics.schema import VERSION
+from analytics.settings import AnalyticsSettings
+from gatepost.logs import Log
+
+KEPT_UNREFERENCED = timedelta(days=1)
+TRIES = 3
+"""So often is a day read while late messages keep coming; then something else is wrong."""
+
+
+@dataclass(slots=True)
+class Done:
+    """What a run has done so far."""
+
+    days: int = 0
+    rows: int = 0
+    late: dict[date, int] = field(default_factory=dict)
+
+    @property
+    def late_changes(self) -> int:
+        return sum(self.late.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """All that the steps of a run need."""
+
+    session: SparkSession
+    connection: Connection
+    settings: AnalyticsSettings
+    log: Log
+    run_id: str
+    now: datetime
+
+
+def run(night: Night, done: Done, *, catch_up: bool) -> None:
+    """`done` is filled as it goes on, for whoever tells of a run that failed half-way."""
+    for day in due_days(night, catch_up=catch_up):
+        rows = do_day(night, day)
+        done.days += 1
+        done.rows += rows
+    done.late = watch_sealed(night)
+    collect(night)
+
+
+def due_days(night: Night, *, catch_up: bool) -> list[date]:
+    connection, limits = night.connection, night.settings.days
+    with connection.begin():
+        ledgers = repository.read_now(connection)
+        published = repository.sealed_by_day(connection)
+        first = repository.first_message(connection)
+    began = calendar.day_of(first) if first else None
+    due = calendar.due(night.now.date(), published, began, limits.watched)
+    at_once = len(due) if catch_up else limits.at_once
+    calendar.demand_sane(night.now, ledgers, due, at_once)
+    return due
+
+
+def do_day(night: Night, day: date) -> int:
+    """Returns how many messages it has."""
+    log = night.log.bind(day=str(day))
+    folder, written, tallies = extract(night, day, log)
+    facts = gather(written, day)
+    with night.connection.begin():
+        before = repository.published(night.connection, day)
+    since = before.first_published_at if before else None
+    lifetime = timedelta(hours=night.settings.days.max_lifetime_hours)
+    ended = calendar.may_be_sealed(day, night.now, lifetime, since)
+    seal = ended and not facts.waiting
+    if ended and facts.waiting:
+        log.warning("day.not_sealed", waiting=facts.waiting)
+    row = publish(night.connection, folder, total(tallies), facts, night.now, seal=seal)
+    log.info("day.published", rows=row.row_count, folder=folder.run_id, sealed=seal)
+    return row.row_count
+
+
+def extract(night: Night, day: date, log: Log) -> tuple[Folder, DataFrame, Tallies]:
+    """A folder with all that the ledger has of the day; the rows as read from it again."""
+    source = night.settings.read_from().address()
+    uri, parts = night.settings.lake.uri, night.settings.spark.read_partitions
+    wrong: list[str] = []
+    for number in range(TRIES):
+        folder = Folder(day, f"{night.run_id}.{number}" if number else night.run_id)
+        with night.connection.begin():
+            repository.note_folder(night.connection, folder, night.now)
+        lake.write(read_day(night.session, source, day, parts), uri, folder)
+        written = lake.read(night.session, uri, folder, VERSION)
+        found = tally(written)
+        with night.connection.begin():
+            expected = repository.tally(night.connection, calendar.ids_of(day))
+        wrong = differences(found, expected)
+        if not wrong:
+            return folder, written, found
+        log.warning("day.disagrees", attempt=number + 1, differences=wrong)
+    raise CountsDisagree(
+        f"{day} can't be published: after {TRIES} extractions the lake has not what the ledger has"
+        f" ({'; '.join(wrong)}). Does the replica lag behind?"
+    )
+
+
+def watch_sealed(night: Night) -> dict[date, int]:
+    """Sealed days that the ledger has changed after all: how many messages, at least."""
+    connection = night.connection
+    with connection.begin():
+        since = night.now.date() - timedelta(days=night.settings.days.watched)
+        sealed = repository.sealed_since(connection, since)
+    late = {}
+    for one in sealed:
+        with connection.begin():
+            published = repository.published_counts(connection, one.day)
+            now = repository.counts(connection, calendar.ids_of(one.day))
+            count = count_late(published, now)
+            if count != one.late_changes:
+                repository.put_late_changes(connection, one.day, count)
+        if count:
+            late[one.day] = count
+            night.log.warning("day.changed_late", day=str(one.day), messages=count)
+    return late
+
+
+def collect(night: Night) -> None:
+    """Removes folders that no manifest names: of runs that failed, and of earlier nights.
+
+    A day later, so that who has begun to read one may end.
+    """
+    with night.connection.begin():
+        before = night.now - KEPT_UNREFERENCED
+        unreferenced = repository.unreferenced(night.connection, before)
+    for folder in unreferenced:
+        lake.remove(night.session, night.settings.lake.uri, folder)
+        with night.connection.begin():
+            repository.forget_folder(night.connection, folder)
+        night.log.info("folder.removed", day=str(folder.day), folder=folder.run_id)
+
+
+def utc_now() -> datetime:
+    """To the millisecond, as the ledger keeps it."""
+    now = datetime.now(UTC).replace(tzinfo=None)
+    return now.replace(microsecond=now.microsecond // 1000 * 1000)

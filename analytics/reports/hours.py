@@ -1,0 +1,93 @@
+"""What the ledger's report tables hold of a day, by domain, client and hour.
+
+Only numbers that can be added up: so a day is the sum of its hours, a month that of its days, and
+no day has to be read again for it. The hour is that of the time in the id, in UTC.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+
+from analytics.reports.times import bucket
+
+KEYS = ("hour", "domain", "client_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A table of the ledger, and what the day's rows in it are."""
+
+    table: str
+    keys: Sequence[str]
+    values: Sequence[str]
+
+
+HOURS = Report(
+    "report_hours",
+    KEYS,
+    ("accepted", "delivered", "failed", "erased", "duplicates", "waiting", "retries"),
+)
+FAILURES = Report("report_failures", (*KEYS, "reason"), ("failed",))
+DELIVERY_TIMES = Report("report_delivery_times", (*KEYS, "bucket"), ("delivered",))
+
+
+def hours(messages: DataFrame) -> DataFrame:
+    """How many were accepted, what became of them, and how often delivery was tried again."""
+    return (
+        _with_hour(messages)
+        .groupBy(*KEYS)
+        .agg(
+            f.count("*").alias("accepted"),
+            _count_of("delivered").alias("delivered"),
+            _count_of("failed").alias("failed"),
+            _count_of("erased").alias("erased"),
+            _count_of("duplicate").alias("duplicates"),
+            _count_of("queued").alias("waiting"),
+            f.sum(f.greatest(f.col("attempt_count") - 1, f.lit(0))).alias("retries"),
+        )
+        .select(*HOURS.keys, *HOURS.values)
+    )
+
+
+def failures(messages: DataFrame) -> DataFrame:
+    """How many failed, by the reason."""
+    return (
+        _with_hour(messages.where(f.col("status") == "failed"))
+        .withColumn("reason", f.coalesce("reason", f.lit("unknown")))
+        .groupBy(*FAILURES.keys)
+        .agg(f.count("*").alias("failed"))
+        .select(*FAILURES.keys, *FAILURES.values)
+    )
+
+
+def delivery_times(messages: DataFrame) -> DataFrame:
+    """How many were delivered, by how long that took from the acceptance on."""
+    took = f.unix_millis("delivered_at") - f.unix_millis("queued_at")
+    return (
+        _with_hour(messages.where(f.col("status") == "delivered"))
+        .withColumn("bucket", bucket(took))
+        .groupBy(*DELIVERY_TIMES.keys)
+        .agg(f.count("*").alias("delivered"))
+        .select(*DELIVERY_TIMES.keys, *DELIVERY_TIMES.values)
+    )
+
+
+REPORTS = ((HOURS, hours), (FAILURES, failures), (DELIVERY_TIMES, delivery_times))
+
+
+def roll_up(report: DataFrame, keys: Sequence[str], values: Sequence[str]) -> DataFrame:
+    """The same by fewer keys, or of several days together: a month of its days."""
+    sums = [f.sum(name).alias(name) for name in values]
+    return report.groupBy(*keys).agg(*sums).select(*keys, *values)
+
+
+def _with_hour(messages: DataFrame) -> DataFrame:
+    accepted_ms = f.conv(f.hex(f.substring("message_id", 1, 6)), 16, 10).cast("long")
+    hour = f.pmod(f.floor(accepted_ms / f.lit(3_600_000)), f.lit(24)).cast("int")
+    return messages.withColumn("hour", hour)
+
+
+def _count_of(status: str) -> Column:
+    return f.count_if(f.col("status") == status)

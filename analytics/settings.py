@@ -1,0 +1,110 @@
+"""The pipeline's settings."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import ConfigDict, Field, model_validator
+
+from gatepost.database import DatabaseAddress
+from gatepost.settings import Block, ServiceSettings
+
+Days_ = Annotated[int, Field(ge=1, le=3660)]
+
+
+class Publisher(DatabaseAddress):
+    """The ledger, as the user who counts messages, and writes manifest and reports."""
+
+    user: str = "gatepost_analytics"
+
+
+class Source(DatabaseAddress):
+    """Where messages are read: the ledger or a replica of it, as a user who can only read."""
+
+    user: str = "gatepost_lake"
+
+
+class Lake(Block):
+    """Where the lake is, and how large its files are to be."""
+
+    uri: Annotated[str, Field(pattern=r"^(file:///|hdfs://|s3a://)\S*[^/\s]$")]
+    file_megabytes: Annotated[int, Field(ge=1, le=4096)] = 128
+
+
+class Spark(Block):
+    """Where Spark runs, and what it runs with."""
+
+    master: str = "local[*]"
+    java_home: Path | None = None
+    """Java 17 or later; else JAVA_HOME's, else that of the PATH."""
+    jdbc_jar: Path = Path("/usr/share/java/mariadb-java-client.jar")
+    driver_memory: Annotated[str, Field(pattern=r"^[0-9]+[mg]$")] = "2g"
+    read_partitions: Annotated[int, Field(ge=1, le=1440)] = 24
+    """How many parts of a day are read, each on a connection of its own."""
+    conf: dict[str, str] = Field(default_factory=dict)
+    """Of Spark's own settings, whatever else a cluster needs."""
+
+
+class Days(Block):
+    """Which days are extracted, and for how long."""
+
+    extracted_again: Days_ = 5
+    """So many of the last days, every night: what was accepted on them can still change."""
+    max_lifetime_hours: Annotated[int, Field(ge=1)] = 96
+    """The main server's own: no message waits for longer."""
+    watched: Days_ = 30
+    """So many sealed days are compared with the ledger every night, for what changed after all."""
+    at_once: Days_ = 31
+    """A run that would begin more days than this is refused: a clock has jumped, or catch up."""
+
+    @model_validator(mode="after")
+    def _long_enough(self) -> "Days":
+        if self.extracted_again * 24 < self.max_lifetime_hours + 24:
+            raise ValueError(
+                "extracted_again must be max_lifetime_hours and a day more, or a day would be"
+                " sealed while its messages still wait"
+            )
+        return self
+
+
+class Retention(Block):
+    """For how many days the ledger keeps messages; of each domain, its own."""
+
+    days: Days_ = 30
+    domains: dict[str, Days_] = Field(default_factory=dict)
+
+
+class LedgerOnly(ServiceSettings):
+    """The part that a look at the runs needs."""
+
+    model_config = ConfigDict(extra="ignore")
+    database: Publisher = Publisher()
+
+
+class AnalyticsSettings(ServiceSettings):
+    database: Publisher = Publisher()
+    source: Source | None = None
+    lake: Lake
+    spark: Spark = Spark()
+    days: Days = Days()
+    retention: Retention = Retention()
+    metrics_folder: Path | None = None
+    """Of the node exporter's textfile collector."""
+
+    @model_validator(mode="after")
+    def _kept_until_sealed(self) -> "AnalyticsSettings":
+        least = self.days.extracted_again + 1
+        kept = {"every domain": self.retention.days, **self.retention.domains}
+        short = sorted(name for name, days in kept.items() if days < least)
+        if short:
+            raise ValueError(
+                f"retention of {', '.join(short)} is below {least} days: messages would be gone"
+                " before the lake is sure of them"
+            )
+        return self
+
+    def read_from(self) -> DatabaseAddress:
+        return self.source or self.database
+
+    def faults(self) -> list[str]:
+        missing = "source: name a user who can only read, who is not the one that publishes"
+        return super().faults() + ([missing] if self.source is None else [])

@@ -1,0 +1,88 @@
+"""What Spark needs beside its package: a Java, and MariaDB's JDBC driver.
+
+Java from the PATH, if it's recent enough; else the distribution's, unpacked by us. So is the
+driver.
+"""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from infra.dev import apt
+from infra.dev.paths import ENGINES
+from infra.dev.steps import Failure, step
+
+JAVA_LEAST = 17
+JAVA_PACKAGES = ("openjdk-21-jre-headless", "openjdk-17-jre-headless")
+DRIVER_PACKAGE, DRIVER = "libmariadb-java", Path("usr/share/java/mariadb-java-client.jar")
+NO_JAVA = "There is no Java 17 or later on this machine, and none could be unpacked. Install a JRE."
+NO_DRIVER = "There is no MariaDB Connector/J on this machine. Install libmariadb-java."
+_RELEASE = re.compile(r'^JAVA_VERSION="(\d+)', re.MULTILINE)
+
+
+def find_java(folder: Path = ENGINES) -> Path:
+    """A JAVA_HOME."""
+    for home in _homes_here():
+        if _version(home) >= JAVA_LEAST:
+            return home
+    for package in JAVA_PACKAGES:
+        place = folder / package
+        try:
+            _unpack(package, place)
+        except Failure:
+            continue  # another release of the distribution has another
+        for home in place.glob("usr/lib/jvm/*/"):
+            if _version(home) >= JAVA_LEAST:
+                return home
+    raise Failure(NO_JAVA)
+
+
+def find_driver(folder: Path = ENGINES) -> Path:
+    """The jar."""
+    here = Path("/") / DRIVER
+    if here.exists():
+        return here
+    place = folder / DRIVER_PACKAGE
+    try:
+        _unpack(DRIVER_PACKAGE, place)
+    except Failure as failure:
+        raise Failure(f"{failure}\n{NO_DRIVER}") from None
+    return place / DRIVER
+
+
+def _homes_here() -> list[Path]:
+    """As JAVA_HOME says, then as the PATH does: java is in the folder bin of its home."""
+    named = os.environ.get("JAVA_HOME")
+    program = shutil.which("java")
+    found = [Path(program).resolve().parents[1]] if program else []
+    return [*([Path(named)] if named else []), *found]
+
+
+def _version(home: Path) -> int:
+    """What its file `release` says; 0 if it's no Java."""
+    try:
+        match = _RELEASE.search((home / "release").read_text())
+    except OSError:
+        return 0
+    return int(match[1]) if match and (home / "bin" / "java").exists() else 0
+
+
+def _unpack(package: str, place: Path) -> None:
+    if place.exists():
+        return
+    if not apt.available():
+        raise Failure(f"There is no apt here to get {package} with.")
+    with step(f"unpacking {package}"):
+        apt.unpack([package], place)
+    _turn_links_inward(place)
+
+
+def _turn_links_inward(place: Path) -> None:
+    """Links of a package name files of the root folder (Java's settings are in /etc): ours."""
+    for link in place.rglob("*"):
+        if link.is_symlink() and (target := link.readlink()).is_absolute():
+            inside = place / target.relative_to("/")
+            if inside.exists():
+                link.unlink()
+                link.symlink_to(os.path.relpath(inside, link.parent))

@@ -1,0 +1,77 @@
+"""What the nightly pipeline's users may do in the ledger: as little as their part needs.
+
+They are made by whoever runs the database; these are their rights, granted once the tables are
+there. Neither may read a body, a number or what opens and finds them.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Engine, text
+
+from gatepost.errors import ConfigurationError
+
+_ACCOUNT = re.compile(r"([A-Za-z0-9_.-]{1,80})@([A-Za-z0-9_.:%-]{1,255})")
+
+METADATA = (
+    "message_id",
+    "client_id",
+    "domain",
+    "status",
+    "reason",
+    "created_at",
+    "queued_at",
+    "delivered_at",
+    "expires_at",
+    "attempt_count",
+    "queue",
+    "priority",
+    "generation",
+)
+COUNTED = ("message_id", "domain", "status")
+PUBLISHED = (
+    "lake_manifest",
+    "lake_counts",
+    "lake_folders",
+    "lake_runs",
+    "report_hours",
+    "report_failures",
+    "report_delivery_times",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A user of the database, and the host that they come from."""
+
+    user: str
+    host: str
+
+    def __str__(self) -> str:
+        return f"'{self.user}'@'{self.host}'"
+
+
+def parse_account(text_: str) -> Account:
+    match = _ACCOUNT.fullmatch(text_)
+    if match is None:
+        raise ConfigurationError("an account is USER@HOST, as the database knows it")
+    return Account(*match.groups())
+
+
+def grant_reading(engine: Engine, account: Account) -> None:
+    """To read messages into the lake: their metadata, and nothing else."""
+    _run(engine, [f"GRANT SELECT ({', '.join(METADATA)}) ON messages TO {account}"])
+
+
+def grant_publishing(engine: Engine, account: Account) -> None:
+    """To count messages, and to write the manifest and the reports."""
+    written = [f"GRANT SELECT, INSERT, UPDATE, DELETE ON {one} TO {account}" for one in PUBLISHED]
+    _run(engine, [f"GRANT SELECT ({', '.join(COUNTED)}) ON messages TO {account}", *written])
+
+
+def _run(engine: Engine, statements: Sequence[str]) -> None:
+    """The parts of these are names of ours and an account that was checked."""
+    with engine.begin() as connection:
+        for statement in statements:
+            connection.execute(text(statement))

@@ -1,0 +1,119 @@
+"""`gatepost analytics` as an operator runs it: spark-submit, exit codes, what it says."""
+
+import json
+import os
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from analytics import submit
+from analytics.nightly import utc_now
+from analytics.settings import Spark
+from infra.dev.jvm import find_driver, find_java
+from tests.integration.analytics.conftest import SHORT_LIVED, Ledger
+from tests.integration.analytics.days import Message, at
+
+GATEPOST = Path(sys.executable).with_name("gatepost")
+KILLED_MAIN = Path(__file__).with_name("killed_main.py")
+PATIENCE = 120
+
+
+def call(*command: str) -> "subprocess.CompletedProcess[str]":
+    environment = submit.environment(Spark(java_home=find_java()), os.environ)
+    return subprocess.run(
+        command, check=False, capture_output=True, text=True, env=environment, timeout=PATIENCE
+    )
+
+
+def spark() -> dict[str, Any]:
+    """As small as it can be."""
+    options = f"{submit.UTC_OPTION} {SHORT_LIVED}"
+    conf = {"spark.driver.extraJavaOptions": options, "spark.sql.shuffle.partitions": "1"}
+    jar = str(find_driver())
+    return {"jdbc_jar": jar, "driver_memory": "1g", "read_partitions": 1, "conf": conf}
+
+
+def analytics(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return call(str(GATEPOST), "analytics", *arguments)
+
+
+@pytest.fixture
+def config(ledger: Ledger, tmp_path: Path) -> Path:
+    tree: dict[str, Any] = {
+        "environment": "development",
+        "database": {"url": ledger.server.url("gatepost_analytics")},
+        "source": {"url": ledger.server.url("gatepost_lake")},
+        "lake": {"uri": ledger.uri},
+        "spark": spark(),
+        "metrics_folder": str(tmp_path),
+    }
+    file = tmp_path / "analytics.yaml"
+    file.write_text(yaml.safe_dump(tree))
+    return file
+
+
+def test_killed_while_it_publishes_and_run_again(
+    ledger: Ledger, config: Path, tmp_path: Path
+) -> None:
+    yesterday = utc_now().date() - timedelta(days=1)
+    ledger.put(Message(at(yesterday)), Message(at(yesterday), domain="other.example"))
+
+    command = submit.command(Spark(**spark()), ["--config", str(config), "run"], progress=False)
+    killed = call(*(str(KILLED_MAIN) if part == str(submit.MAIN) else part for part in command))
+    assert killed.returncode != 0
+    assert ledger.rows("lake_manifest") == ledger.rows("lake_counts") == []
+    said = analytics("status", "--json", "--config", str(config))
+    assert [run["state"] for run in json.loads(said.stdout)["runs"]] == ["interrupted"]
+
+    done = analytics("run", "--config", str(config))
+    assert done.returncode == 0, done.stderr
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [one["event"] for one in events] == ["run.started", "day.published", "run.done"]
+    assert events[-1]["rows"] == 2
+    success = (tmp_path / "gatepost_analytics_nightly_success.prom").read_text()
+    assert 'gatepost_analytics_rows{kind="nightly"} 2.0' in success
+    status = json.loads(analytics("status", "--json", "--config", str(config)).stdout)
+    assert status["published_until"] == str(yesterday)
+    assert [run["state"] for run in status["runs"]] == ["done", "interrupted"]
+    for secret in (ledger.server.url("gatepost_analytics"), ledger.server.url("gatepost_lake")):
+        assert secret.split(":")[2].split("@")[0] not in done.stdout + done.stderr + str(command)
+
+
+def test_a_night_that_is_missing_is_an_exit_code(ledger: Ledger, config: Path) -> None:
+    ledger.ask_to(
+        "INSERT INTO lake_manifest VALUES"
+        " ('2026-01-01', 'x', 1, 0, 0, '2026-01-02', '2026-01-02', NULL, 0)"
+    )
+    said = analytics("status", "--config", str(config))
+    assert said.returncode == 1
+    assert "published until 2026-01-01" in said.stdout
+    assert "nights are missing" in said.stderr
+
+
+def test_what_can_not_be_used_is_told_before_spark_is_started(config: Path) -> None:
+    tree = yaml.safe_load(config.read_text())
+    cases: dict[str, Any] = {
+        "libmariadb-java": {"spark": {"jdbc_jar": "/nowhere.jar"}},
+        "retention of short.example": {"retention": {"domains": {"short.example": 5}}},
+        "max_lifetime_hours": {"days": {"extracted_again": 4}},
+        "lake.uri": {"lake": {"uri": "relative/lake"}},
+        "can only read": {"environment": "production", "source": None},
+    }
+    for words, change in cases.items():
+        config.write_text(yaml.safe_dump({**tree, **change}))
+        said = analytics("run", "--config", str(config))
+        assert (said.returncode, words in said.stderr) == (2, True), (words, said.stderr)
+
+
+def test_without_a_ledger_it_is_not_available(config: Path) -> None:
+    tree = yaml.safe_load(config.read_text())
+    tree["database"] = {"host": "127.0.0.1", "port": 1}
+    config.write_text(yaml.safe_dump(tree))
+    said = analytics("status", "--config", str(config))
+    assert said.returncode == 5
+    assert "The ledger does not answer" in said.stderr

@@ -1,0 +1,163 @@
+"""A night's run, and the nights after it."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gatepost.cli.failure import Failure
+from tests.integration.analytics.conftest import Ledger, Nights
+from tests.integration.analytics.days import SEVENTH, Message, at, night_after
+
+DAY = timedelta(days=1)
+SHORT: dict[str, Any] = {"days": {"extracted_again": 2, "max_lifetime_hours": 24, "at_once": 4}}
+"""Sealed after two nights, so that few need to be played."""
+
+
+def test_a_day_is_published_with_its_reports(nights: Nights, ledger: Ledger) -> None:
+    ledger.put(
+        Message(at(SEVENTH, 9), attempts=3),
+        Message(at(SEVENTH, 9), "failed", attempts=2, reason="refused"),
+        Message(at(SEVENTH, 10), client="client_002"),
+        Message(at(SEVENTH, 23, 59), domain="other.example", status="queued", attempts=0),
+    )
+    run = nights.play(night_after(SEVENTH))
+    assert (run.state, run.days, run.row_count) == ("done", 1, 4)
+    (day,) = ledger.rows("lake_manifest")
+    assert (day["day"], day["row_count"], day["sealed_at"]) == (SEVENTH, 4, None)
+    assert len(nights.messages()[SEVENTH]) == 4
+    counts = {(r["domain"], r["status"]): r["row_count"] for r in ledger.rows("lake_counts")}
+    assert counts == {
+        ("example.com", "delivered"): 2,
+        ("example.com", "failed"): 1,
+        ("other.example", "queued"): 1,
+    }
+    hours = [
+        (r["hour"], r["client_id"], r["accepted"], r["delivered"], r["failed"], r["retries"])
+        for r in ledger.rows("report_hours")
+    ]
+    assert hours == [
+        (9, "example.com:client_001", 2, 1, 1, 3),
+        (10, "example.com:client_002", 1, 1, 0, 0),
+        (23, "other.example:client_001", 1, 0, 0, 0),
+    ]
+    assert [(r["reason"], r["failed"]) for r in ledger.rows("report_failures")] == [("refused", 1)]
+    assert sum(r["delivered"] for r in ledger.rows("report_delivery_times")) == 2
+
+
+def test_the_lake_is_laid_out_by_day_run_and_domain(nights: Nights, ledger: Ledger) -> None:
+    ledger.put(Message(at(SEVENTH)), Message(at(SEVENTH), domain="other.example"))
+    run = nights.play(night_after(SEVENTH))
+    folder = ledger.folder / "lake" / "messages" / f"dt={SEVENTH}" / f"run={run.run_id}"
+    files = [file.relative_to(folder) for file in folder.rglob("*.parquet")]
+    assert sorted(str(file.parent) for file in files) == [
+        "domain=example.com",
+        "domain=other.example",
+    ]
+
+
+def test_run_again_it_leaves_the_same(nights: Nights, ledger: Ledger) -> None:
+    ledger.put(*(Message(at(SEVENTH, hour)) for hour in range(24)))
+    nights.play(night_after(SEVENTH))
+    before, rows = everything(ledger), nights.messages()
+    nights.play(night_after(SEVENTH) + timedelta(hours=1))
+    assert everything(ledger) == before
+    assert nights.messages() == rows
+
+
+def test_the_last_days_are_extracted_again_and_then_sealed(nights: Nights, ledger: Ledger) -> None:
+    waits = Message(at(SEVENTH), "queued", attempts=1)
+    ledger.put(waits)
+    nights.play(night_after(SEVENTH))
+    ledger.change(waits, status="failed", reason="expired", attempt_count=400)
+    for n in range(1, 4):
+        nights.play(night_after(SEVENTH + DAY * n))
+        assert not sealed(ledger)
+    assert ledger.rows("report_failures")[0]["reason"] == "expired"
+    nights.play(night_after(SEVENTH + DAY * 4))
+    assert sealed(ledger) == [SEVENTH]
+    run_id = ledger.published()[SEVENTH].run_id
+    assert nights.play(night_after(SEVENTH + DAY * 4, hour=5)).days == 4
+    assert ledger.published()[SEVENTH].run_id == run_id
+
+
+def test_a_day_with_a_message_that_waits_is_not_sealed(nights: Nights, ledger: Ledger) -> None:
+    """As when both stores were away: its end is still to come."""
+    stuck = Message(at(SEVENTH), "queued")
+    ledger.put(stuck)
+    nights.play(night_after(SEVENTH), **SHORT)
+    nights.play(night_after(SEVENTH + DAY * 2), **SHORT)
+    assert SEVENTH not in sealed(ledger)
+    assert [one["waiting"] for one in nights.log.of("day.not_sealed")] == [1]
+    ledger.change(stuck, status="failed", reason="expired")
+    nights.play(night_after(SEVENTH + DAY * 2, hour=5), **SHORT)
+    assert sealed(ledger) == [SEVENTH]
+
+
+def test_what_changes_after_that_is_counted(nights: Nights, ledger: Ledger) -> None:
+    failed = Message(at(SEVENTH), "failed", reason="refused")
+    ledger.put(failed, Message(at(SEVENTH)))
+    nights.play(night_after(SEVENTH), **SHORT)
+    nights.play(night_after(SEVENTH + DAY), **SHORT)
+    assert sealed(ledger) == [SEVENTH]
+    ledger.change(failed, status="delivered", reason=None)
+    ledger.put(Message(at(SEVENTH), "failed", reason="expired", domain="late.example"))
+    for hour in (4, 6):
+        assert nights.play(night_after(SEVENTH + DAY, hour), **SHORT).late_changes == 2
+        assert ledger.rows("lake_manifest")[0]["late_changes"] == 2
+    ledger.drop(failed)  # as retention will: of what is gone nothing has changed
+    assert nights.play(night_after(SEVENTH + DAY, hour=8), **SHORT).late_changes == 1
+    assert len(nights.messages()[SEVENTH]) == 2
+
+
+def test_a_gateway_without_messages_has_days_of_none(nights: Nights, ledger: Ledger) -> None:
+    run = nights.play(night_after(SEVENTH))
+    assert (run.state, run.days, run.row_count) == ("done", 1, 0)
+    assert nights.messages() == {SEVENTH: []}
+    assert ledger.rows("report_hours") == []
+
+
+def test_nights_that_were_missed_are_made_up_for(nights: Nights, ledger: Ledger) -> None:
+    ledger.put(Message(at(SEVENTH)), Message(at(SEVENTH + DAY * 2)))
+    run = nights.play(night_after(SEVENTH + DAY * 2), **SHORT)
+    assert (run.days, run.row_count) == (3, 2)
+    assert list(ledger.published()) == [SEVENTH, SEVENTH + DAY, SEVENTH + DAY * 2]
+    assert not sealed(ledger)  # what was never seen before is seen once more
+
+
+def test_more_days_than_a_clock_can_be_believed_are_refused(nights: Nights, ledger: Ledger) -> None:
+    ledger.put(Message(at(SEVENTH)))
+    limit: dict[str, Any] = {"days": {"at_once": 1}}
+    with pytest.raises(Failure, match=r"2 days are due.*--catch-up") as failure:
+        nights.play(night_after(SEVENTH + DAY), **limit)
+    assert failure.value.kind == "refused"
+    assert ledger.published() == {}
+    assert nights.play(night_after(SEVENTH + DAY), catch_up=True, **limit).days == 2
+
+
+def test_folders_that_nobody_needs_are_removed_a_day_later(nights: Nights, ledger: Ledger) -> None:
+    ledger.put(Message(at(SEVENTH)))
+    first = nights.play(night_after(SEVENTH))
+    second = nights.play(night_after(SEVENTH + DAY, hour=3))
+    folders = ledger.folder / "lake" / "messages" / f"dt={SEVENTH}"
+    named = {f"run={first.run_id}", f"run={second.run_id}"}
+    assert {one.name for one in folders.iterdir()} == named
+    third = nights.play(night_after(SEVENTH + DAY * 2, hour=4))
+    assert {one.name for one in folders.iterdir()} == {
+        f"run={second.run_id}",
+        f"run={third.run_id}",
+    }
+
+
+def sealed(ledger: Ledger) -> list[object]:
+    return [row["day"] for row in ledger.rows("lake_manifest") if row["sealed_at"]]
+
+
+def everything(ledger: Ledger) -> dict[str, object]:
+    """All that the pipeline leaves in the ledger, but for run ids and times."""
+    tables = ("lake_counts", "report_hours", "report_failures", "report_delivery_times", "messages")
+    manifest = [
+        {**row, "run_id": None, "published_at": None, "sealed_at": bool(row["sealed_at"])}
+        for row in ledger.rows("lake_manifest")
+    ]
+    return {"lake_manifest": manifest, **{name: ledger.rows(name) for name in tables}}
