@@ -270,7 +270,9 @@ password_links = Table(
     Column("created_at", _time(), nullable=False),
     Column("expires_at", _time(), nullable=False),
     Column("used_at", _time()),
+    Column("made_by", BINARY(16)),
     Index("ix_password_links_user", "user_id"),
+    Index("ix_password_links_maker", "made_by"),
     **_OPTIONS,
 )
 
@@ -288,6 +290,7 @@ sessions = Table(
     Column("ended_at", _time()),
     Column("previous_login_at", _time()),
     Column("second_step_at", _time()),
+    Column("family_hash", BINARY(32), nullable=False),
     Index("ix_sessions_user", "user_id"),
     **_OPTIONS,
 )

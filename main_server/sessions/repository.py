@@ -15,11 +15,13 @@ from main_server.users.repository import USER_COLUMNS, User, user_of
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Counts until it has ended or expired, while its generation is its person's."""
+    """Counts until it has ended or expired, while its generation is its person's. Its family is a
+    secret that all of its refresh tokens hold, and nobody who never had one."""
 
     session_id: bytes
     user_id: bytes
     generation: int
+    family_hash: bytes
     refresh_hash: bytes
     previous_hash: bytes | None
     created_at: datetime

@@ -1,9 +1,10 @@
 """Signing in, staying signed in, signing out.
 
-A session lives by its refresh token, which is replaced each time it is shown. Who shows one that
-was replaced has stolen it, or was stolen from: the session ends. But for a moment both count, for
-a browser asks for several pages at once. All that a session may do is asked of the ledger, at each
-request (`main_server.sessions.viewing`).
+A session lives by its refresh token, which is replaced each time it is shown. The one before stays
+good until the new one is shown: answers get lost on their way to a browser. Who shows any other
+that there was has stolen it, or was stolen from: the session ends. For a moment the one before is
+answered without another one, for a browser asks for several pages at once. All that a session may
+do is asked of the ledger, at each request (`main_server.sessions.viewing`).
 """
 
 import hmac
@@ -36,11 +37,13 @@ from main_server.sessions.repository import Session
 from main_server.users import repository as people
 from main_server.users.names import actor_of, is_name
 from main_server.users.repository import User
+from main_server.users.service import is_still
 
 LIFETIME = timedelta(hours=12)
 """A day's work; then one signs in again."""
 IDLE = timedelta(hours=2)
 BOTH_COUNT = timedelta(seconds=10)
+"""So long who shows the token before keeps the one that they may have been given meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +101,14 @@ def forgive(engine: Engine, tried: Try) -> None:
 def open_session(engine: Engine, tried: Try, now: datetime) -> Opened:
     """After the right password. Raises WrongCredentials if meanwhile they may not any more."""
     session_id, secret, moment = uuid4(), secrets.token_urlsafe(32), from_ms(to_ms(now))
+    family = secrets.token_urlsafe(16)
 
     def work(connection: Connection) -> Opened:
         user = people.get(connection, tried.user.user_id, lock=True) if tried.user else None
-        if tried.user is None or user is None or not _is_still(user, tried.user):
+        if tried.user is None or user is None or not is_still(user, tried.user):
             raise WrongCredentials()
         client_ids = people.list_client_ids(connection, user.user_id)
-        opened = Opened(session_id, user, client_ids, f"{session_id.hex}.{secret}")
+        opened = Opened(session_id, user, client_ids, _token(session_id, family, secret))
         if repository.find(connection, session_id.bytes) is not None:
             return opened  # an earlier try was committed after all
         repository.take_back_try(connection, tried.here, tried.others)
@@ -113,6 +117,7 @@ def open_session(engine: Engine, tried: Try, now: datetime) -> Opened:
             session_id.bytes,
             user.user_id,
             user.generation,
+            _digest(family),
             _digest(secret),
             None,
             moment,
@@ -136,7 +141,7 @@ def refresh(
 
     `serves` says whether who asks is there for people of a domain; others aren't known to it.
     """
-    session_id, shown = _parse(token)
+    session_id, family, shown = _parse(token)
     secret, moment = secrets.token_urlsafe(32), from_ms(to_ms(now))
 
     def work(connection: Connection) -> Opened | None:
@@ -144,16 +149,18 @@ def refresh(
         if found is None or not is_alive(*found, moment) or not serves(found[1].domain):
             return None
         session, user = found
+        if not _is_same(session.family_hash, _digest(family)):
+            return None  # a guess: nothing becomes of the session
         client_ids = people.list_client_ids(connection, user.user_id)
-        renewed = Opened(session_id, user, client_ids, f"{session_id.hex}.{secret}")
+        renewed = Opened(session_id, user, client_ids, _token(session_id, family, secret))
         if _is_same(session.refresh_hash, _digest(secret)):
             return renewed  # an earlier try was committed after all
-        if _is_same(session.refresh_hash, shown):
-            _replace(connection, session, _digest(secret), moment)
-            return renewed
-        young = moment - session.refreshed_at < BOTH_COUNT
-        if young and session.previous_hash and _is_same(session.previous_hash, shown):
+        newest, before = _is_same(session.refresh_hash, shown), _is_before(session, shown)
+        if before and moment - session.refreshed_at < BOTH_COUNT:
             return replace(renewed, refresh_token=None)
+        if newest or before:
+            _replace(connection, session, shown, _digest(secret), moment)
+            return renewed
         repository.change(connection, session.session_id, ended_at=moment)
         audit.append(connection, _entry("session.token_reused", user, session_id), now)
         return None
@@ -209,18 +216,19 @@ def _note_slowed(
     audit.append(connection, Entry(SYSTEM, "session.slowed_down", subject, owner, about), now)
 
 
-def _is_still(user: User, before: User) -> bool:
-    """Whether it is the one whose password was looked at."""
-    same = (user.password_hash, user.generation) == (before.password_hash, before.generation)
-    return same and user.disabled_at is None
+def _is_before(session: Session, shown: bytes) -> bool:
+    return session.previous_hash is not None and _is_same(session.previous_hash, shown)
 
 
-def _replace(connection: Connection, session: Session, new: bytes, moment: datetime) -> None:
+def _replace(
+    connection: Connection, session: Session, shown: bytes, new: bytes, moment: datetime
+) -> None:
+    """What was shown stays good beside the new one, until that is shown."""
     repository.change(
         connection,
         session.session_id,
         refresh_hash=new,
-        previous_hash=session.refresh_hash,
+        previous_hash=shown,
         refreshed_at=moment,
     )
 
@@ -230,10 +238,15 @@ def _entry(action: str, user: User, session_id: UUID) -> Entry:
     return Entry(subject, action, subject, user.domain, {"session": str(session_id)})
 
 
-def _parse(token: str) -> tuple[UUID, bytes]:
-    session, _, secret = token.partition(".")
+def _token(session_id: UUID, family: str, secret: str) -> str:
+    return f"{session_id.hex}.{family}.{secret}"
+
+
+def _parse(token: str) -> tuple[UUID, str, bytes]:
+    session, _, rest = token.partition(".")
+    family, _, secret = rest.partition(".")
     try:
-        return UUID(hex=session), _digest(secret)
+        return UUID(hex=session), family, _digest(secret)
     except ValueError:
         raise NotSignedIn() from None
 

@@ -28,6 +28,11 @@ from main_server.users.repository import User
 from main_server.users.service import NewUser
 from main_server.users.viewer import Viewer
 
+_NOT_ONESELF = {
+    "disable": "You can't disable your own account. Ask another administrator.",
+    # by a stolen session, it would be the account for good
+    "link": "Change your own password on your page Account, or ask another administrator.",
+}
 _ACTS: dict[str, Callable[[Engine, User, datetime, str], None]] = {
     "disable": service.disable,
     "enable": service.enable,
@@ -57,6 +62,7 @@ def create_router(context: Context) -> APIRouter:
 
     @router.post("/{user_id}/link", status_code=201)
     async def make_link(user_id: UUID, asker: Viewer = viewer) -> Response:
+        _check_not_oneself(asker, user_id, "link")
         return await _link(context, asker, await _find(context, asker, user_id))
 
     @router.post("/{user_id}/{act}", status_code=204)
@@ -64,12 +70,16 @@ def create_router(context: Context) -> APIRouter:
         found = await _find(context, asker, user_id)
         if act not in _ACTS:
             raise NotFound()
-        if act == "disable" and str(user_id) == asker.user_id:
-            raise Invalid("You can't disable your own account. Ask another administrator.")
+        _check_not_oneself(asker, user_id, act)
         await context.ledger.run(_ACTS[act], found, now_of(context), asker.actor)
         return Response(status_code=204)
 
     return router
+
+
+def _check_not_oneself(asker: Viewer, user_id: UUID, act: str) -> None:
+    if act in _NOT_ONESELF and str(user_id) == asker.user_id:
+        raise Invalid(_NOT_ONESELF[act])
 
 
 def _wanted(asker: Viewer, wanted: NewPerson) -> NewUser:
@@ -92,7 +102,10 @@ async def _find(context: Context, asker: Viewer, user_id: UUID) -> User:
 
 async def _link(context: Context, asker: Viewer, user: User) -> Response:
     now = now_of(context)
-    token = await context.ledger.run(links.make_link, user, now, asker.actor)
+    made_by = UUID(asker.user_id).bytes
+    token = await context.ledger.run(
+        links.make_link, user, now, asker.actor, links.LIFETIME, made_by
+    )
     account = await context.ledger.run(transact, lambda c: _account(c, user))
     expires_at = iso(to_ms(now + links.LIFETIME))
     return answer(PasswordLink(account, token, expires_at), 201)

@@ -1,4 +1,5 @@
-"""Links by which a person sets a password: made by an administrator, good once, for a day.
+"""Links by which a person sets a password: made by an administrator, good once, for a day, and
+until all sessions of the person, or of the administrator, are ended.
 
 So nobody ever knows another's password. The link is shown once; we keep its digest.
 """
@@ -22,9 +23,14 @@ LIFETIME = timedelta(days=1)
 
 
 def make_link(
-    engine: Engine, user: User, now: datetime, actor: str, lifetime: timedelta = LIFETIME
+    engine: Engine,
+    user: User,
+    now: datetime,
+    actor: str,
+    lifetime: timedelta = LIFETIME,
+    made_by: bytes | None = None,
 ) -> str:
-    """Its secret part. What a person had before stays good until it is used."""
+    """Its secret part. The password that they have stays good until it is used."""
     token = secrets.token_urlsafe(32)
     moment = from_ms(to_ms(now))
 
@@ -32,7 +38,7 @@ def make_link(
         found = repository.get(connection, user.user_id, lock=True)
         if found is None or found.disabled_at is not None:
             raise NotFound("There is nobody of this name, or they are disabled.")
-        link = Link(_digest(token), user.user_id, moment, moment + lifetime)
+        link = Link(_digest(token), user.user_id, moment, moment + lifetime, None, made_by)
         repository.add_link(connection, link)
         subject = actor_of(found.domain, found.name)
         entry = Entry(actor, "user.link_made", subject, found.domain)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, or_, select, update
 
 from gatepost.people import UserRole
 from main_server.tables import password_links, user_clients, users
@@ -31,13 +31,15 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """By which a person sets a password, once."""
+    """By which a person sets a password, once; `made_by` is a person, or nobody (who has the
+    command)."""
 
     token_hash: bytes
     user_id: bytes
     created_at: datetime
     expires_at: datetime
     used_at: datetime | None = None
+    made_by: bytes | None = None
 
 
 USER_COLUMNS = [users.c[name] for name in User.__slots__]
@@ -91,8 +93,15 @@ def change(connection: Connection, user_id: bytes, **values: Any) -> None:
 
 
 def end_sessions(connection: Connection, user_id: bytes) -> None:
-    """All that this person has: a session counts while its generation is the person's."""
+    """All that this person has: a session counts while its generation is the person's.
+
+    With them end the links for their password, and those that they have made for others: whoever
+    was here in their place has left nothing behind.
+    """
     change(connection, user_id, generation=users.c.generation + 1)
+    c = password_links.c
+    theirs = or_(c.user_id == user_id, c.made_by == user_id)
+    connection.execute(delete(password_links).where(theirs, c.used_at.is_(None)))
 
 
 def add_link(connection: Connection, link: Link) -> None:

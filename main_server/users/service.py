@@ -10,7 +10,7 @@ from datetime import datetime
 from sqlalchemy import Connection, Engine
 
 from gatepost.clock import Clock, from_ms, to_ms
-from gatepost.errors import Invalid, NameTaken, NotFound
+from gatepost.errors import Invalid, NameTaken, NotFound, NotSignedIn
 from gatepost.identity import INFRASTRUCTURE_DOMAIN
 from gatepost.ids import MessageIds
 from gatepost.people import UserRole
@@ -82,11 +82,24 @@ def enable(engine: Engine, user: User, now: datetime, actor: str) -> None:
 
 
 def set_password(engine: Engine, user: User, password_hash: str, now: datetime, actor: str) -> None:
-    def work(connection: Connection, user: User) -> None:
+    """`user` as they were when their present password was looked at. Raises NotSignedIn if since
+    then they were signed out, disabled or given another password: that counts."""
+
+    def work(connection: Connection, found: User) -> None:
+        if found.password_hash == password_hash:
+            return  # an earlier try was committed after all
+        if not is_still(found, user):
+            raise NotSignedIn("This session is over. Sign in again.")
         repository.change(connection, user.user_id, password_hash=password_hash)
         repository.end_sessions(connection, user.user_id)
 
     _change(engine, user, "user.password_set", work, now, actor)
+
+
+def is_still(user: User, before: User) -> bool:
+    """Whether it is the one whose password was looked at."""
+    same = (user.password_hash, user.generation) == (before.password_hash, before.generation)
+    return same and user.disabled_at is None
 
 
 def set_time_zone(engine: Engine, user: User, time_zone: str) -> User:

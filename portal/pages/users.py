@@ -44,10 +44,7 @@ def create_router(context: Context) -> APIRouter:
 
     @router.post("/{user_id}/link")
     async def make_link(request: Request, user_id: UUID, visit: Visit = signed_in) -> Response:
-        await forms.read(request)
-        path = f"/users/{user_id}/link"
-        made = await context.main_server.post(path, visit.token, None, PasswordLink)
-        return _show_link(context, request, visit, made)
+        return await _make_link(context, request, visit, user_id)
 
     @router.post("/{user_id}/{act}")
     async def change(
@@ -97,6 +94,16 @@ async def _page(
         typed={"name": "", "role": "user", "clients": ""} | (typed or {}),
         done=done,
     )
+
+
+async def _make_link(context: Context, request: Request, visit: Visit, user_id: UUID) -> Response:
+    await forms.read(request)
+    path = f"/users/{user_id}/link"
+    try:
+        made = await context.main_server.post(path, visit.token, None, PasswordLink)
+    except Invalid as error:
+        return await _page(context, request, visit, error=error)
+    return _show_link(context, request, visit, made)
 
 
 def _show_link(context: Context, request: Request, visit: Visit, made: PasswordLink) -> Response:

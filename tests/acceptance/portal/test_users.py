@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx
 import pytest
@@ -181,3 +181,15 @@ def test_a_super_administrator_sees_all_and_the_audit_log_has_it(
     about = {"a": f"gatepost://gatepost/user/{above.people.name}"}
     seen = transact(site.engine, lambda c: c.execute(query, about).scalars().all())
     assert seen == ["every domain", OTHER]
+
+
+def test_nobody_makes_a_link_for_themselves(site: Site, portal: httpx.Client) -> None:
+    """A stolen session would be the account for good."""
+    for role, domain in ((UserRole.ADMIN, "example.com"), (UserRole.SUPER_ADMIN, "gatepost")):
+        asker = Asker(site, portal, role, domain)
+        own = UUID(bytes=asker.user.user_id)
+        assert asker.post(f"/{own}/link").status_code == 422
+        assert "user.link_made" not in asker.people.audited()[-1:]
+        other = Asker(site, portal, role, domain)
+        other_id = UUID(bytes=other.user.user_id)
+        assert asker.post(f"/{other_id}/link").status_code == 201

@@ -1,5 +1,6 @@
 """Sessions on a real ledger: they begin with a password, and end at once when they must."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -36,15 +37,54 @@ def test_a_refresh_token_is_replaced_each_time(people: People) -> None:
     assert people.audited()[-1] == "session.opened"
 
 
-def test_a_token_that_was_replaced_ends_its_session(people: People) -> None:
-    """Somebody has stolen it, or it was stolen from somebody: nobody can tell, so both are out."""
+def test_a_token_that_was_stolen_ends_its_session(people: People) -> None:
+    """One of the two shows what the other has replaced: nobody can tell who, so both are out."""
     people.with_password()
     stolen = people.sign_in().refresh_token
-    newest = people.refresh(stolen).refresh_token
+    holders = people.refresh(stolen).refresh_token
     people.later(seconds=BOTH_COUNT.total_seconds())
+    thiefs = people.refresh(stolen).refresh_token
+    assert is_over(people, holders)
+    assert is_over(people, thiefs)
     assert is_over(people, stolen)
-    assert is_over(people, newest)
     assert people.audited()[-1] == "session.token_reused"
+
+
+def test_who_never_got_the_new_token_goes_on_with_the_one_before(people: People) -> None:
+    """Its answer was lost, between two networks or in a tab that was closed."""
+    people.with_password()
+    first = people.sign_in().refresh_token
+    for _ in range(2):
+        people.refresh(first)
+        people.later(minutes=20)
+    newest = people.refresh(first).refresh_token
+    people.later(minutes=20)
+    assert people.refresh(newest).refresh_token, "it has arrived"
+    assert is_over(people, first), "so the one before is nobody's any more"
+    assert people.audited()[-1] == "session.token_reused"
+
+
+def test_who_knows_a_session_by_its_id_alone_cannot_end_it(people: People) -> None:
+    """It is in the audit log, and in each access token."""
+    people.with_password()
+    opened = people.sign_in()
+    assert opened.refresh_token is not None
+    session_id, family, secret = opened.refresh_token.split(".")
+    for guess in ("wrong", "wrong.wrong", f"wrong.{secret}", ".", secret):
+        assert is_over(people, f"{session_id}.{guess}")
+    assert not is_over(people, opened.refresh_token)
+    assert is_over(people, f"{session_id}.{family}.wrong"), "who knows more has had a token"
+    assert people.audited()[-1] == "session.token_reused"
+
+
+def test_of_many_who_show_a_token_at_once_one_gets_a_new_one(people: People) -> None:
+    people.with_password()
+    token = people.sign_in().refresh_token
+    with ThreadPoolExecutor(8) as threads:
+        for _ in range(5):
+            found = [one.refresh_token for one in threads.map(people.refresh, [token] * 8)]
+            [token] = [one for one in found if one is not None]
+            people.later(seconds=BOTH_COUNT.total_seconds())
 
 
 def test_an_older_token_than_the_one_before_ends_its_session_at_once(people: People) -> None:
@@ -67,7 +107,7 @@ def test_for_a_moment_both_count_for_a_browser_asks_for_several_pages_at_once(
     assert not is_over(people, second)
 
 
-@pytest.mark.parametrize("token", ["", "x", "x.y", "0" * 32, "0" * 32 + ".x", "é.\udcff"])
+@pytest.mark.parametrize("token", ["", "x", "x.y", "0" * 32, "0" * 32 + ".x", "é.\udcff.x"])
 def test_what_is_no_token_is_refused(people: People, token: str) -> None:
     assert is_over(people, token)
 
