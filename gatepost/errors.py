@@ -145,6 +145,10 @@ class KeysUnavailable(Unavailable):
     """A key that is needed can't be had just now. Nothing is lost by it; try again."""
 
 
+class LedgerUnavailable(Unavailable):
+    """The ledger does not answer just now. What was asked may be done all the same: try again."""
+
+
 class OutcomeUnknown(RetryableError):
     """Whether the message was accepted can't be known. Repeat it with the same Idempotency-Key."""
 

@@ -50,6 +50,7 @@ KINDS: dict[type[errors.GatepostError], Kind] = {
     errors.RateLimited: Kind("rate-limited", 429, "Too many requests"),
     errors.Unavailable: Kind("unavailable", 503, "Not available"),
     errors.KeysUnavailable: Kind("keys-unavailable", 503, "A key is not available"),
+    errors.LedgerUnavailable: Kind("ledger-unavailable", 503, "The ledger does not answer"),
     errors.OutcomeUnknown: Kind("outcome-unknown", 503, "The outcome is unknown"),
 }
 INTERNAL = Kind("internal", 500, "Something went wrong here")

@@ -15,8 +15,10 @@ from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from gatepost.errors import LedgerUnavailable
 from main_server.settings import Database
 from main_server.tables import KEYS
 
@@ -26,6 +28,16 @@ T = TypeVar("T")
 _DEADLOCK, _LOCK_TIMEOUT, _GONE, _LOST = 1213, 1205, 2006, 2013
 _WORTH_ANOTHER_TRY = {_DEADLOCK, _LOCK_TIMEOUT, _GONE, _LOST}
 _TRIES = 4
+_CONNECTION_LOST = range(2000, 3000)
+"""The client's own errors: it can't connect, or was cut off."""
+_AWAY = {
+    *(_DEADLOCK, _LOCK_TIMEOUT),
+    *(1040, 1129, 1203, 1226),  # too many connections
+    *(1053, 1152, 1158, 1159, 1160, 1161, 1927),  # it ends, or ends this one
+    *(1021, 1030, 1041, 1114),  # no room on its disk or in its memory
+    *(1290, 1836),  # it only reads just now
+}
+"""The server's, of which some may be gone by the next try."""
 
 _SESSION = (
     "SET SESSION time_zone = '+00:00', sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,"
@@ -77,6 +89,38 @@ class Ledger:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
 
+class RequestLedger(Ledger):
+    """The ledger as requests have it: where it breaks off, who asked is told to come again, and no
+    fault of ours is logged. Every request of every port comes by here."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._engine, self._threads = ledger._engine, ledger._threads
+
+    async def run(
+        self,
+        function: Callable[Concatenate[Engine, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Raises LedgerUnavailable."""
+        try:
+            return await super().run(function, *args, **kwargs)
+        except SQLAlchemyError as error:
+            if is_outage(error):
+                raise LedgerUnavailable() from error
+            raise
+
+
+def is_outage(error: SQLAlchemyError) -> bool:
+    """Whether the ledger is away, or has too much to do; else it was asked for what can't be."""
+    if isinstance(error, PoolTimeout | InterfaceError):
+        return True
+    if not isinstance(error, OperationalError):
+        return False
+    code = error_code(error)
+    return code is not None and (code in _CONNECTION_LOST or code in _AWAY)
+
+
 def transact(engine: Engine, function: Callable[[Connection], T]) -> T:
     """Runs a function of a connection in one transaction, which is committed on return."""
     for left in reversed(range(_TRIES)):
@@ -84,8 +128,11 @@ def transact(engine: Engine, function: Callable[[Connection], T]) -> T:
             with engine.begin() as connection:
                 return function(connection)
         except OperationalError as error:
-            code = error.orig.args[0] if error.orig and error.orig.args else None
-            if left == 0 or code not in _WORTH_ANOTHER_TRY:
+            if left == 0 or error_code(error) not in _WORTH_ANOTHER_TRY:
                 raise
             time.sleep(random.uniform(0.01, 0.05))  # parts two that collided
     raise AssertionError("unreachable")
+
+
+def error_code(error: OperationalError) -> int | None:
+    return error.orig.args[0] if error.orig and error.orig.args else None

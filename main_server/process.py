@@ -23,7 +23,7 @@ from main_server.ca.pki import PkiApp
 from main_server.ca.watch import Watch
 from main_server.checks import Checks, Safety
 from main_server.context import Context, identify
-from main_server.database import Ledger, create_ledger_engine
+from main_server.database import Ledger, RequestLedger, create_ledger_engine
 from main_server.edge.endpoints import create_router as create_edge_router
 from main_server.failed.endpoints import create_router as create_failed_router
 from main_server.failed.loop import redrive_loop
@@ -73,7 +73,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
             return
         ca = OnlineCa(child.log, settings.ca, ledger, clock, redis)
         context = Context(
-            ledger,
+            RequestLedger(ledger),
             keyring,
             clock,
             callers,

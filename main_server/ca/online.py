@@ -116,15 +116,16 @@ class OnlineCa:
             self._log.warning("revocations.recovered", serials=serials)
 
     async def publish(self) -> bool:
-        """At once; where Redis doesn't answer, those who look after it do it when it does.
+        """At once; where Redis or the ledger doesn't answer, those who look after it do it when
+        they do.
 
-        Whether it was told.
+        Whether Redis was told.
         """
-        revocations = await self.ledger.run(transact, read_revocations)
         try:
+            revocations = await self.ledger.run(transact, read_revocations)
             async with asyncio.timeout(PUBLISH_SECONDS):
                 await publish(self._redis, revocations)
-        except (RedisError, TimeoutError) as error:
+        except (RedisError, TimeoutError, SQLAlchemyError) as error:
             self._log.warning("revocations.unpublished", error=type(error).__name__)
             return False
         return True

@@ -30,7 +30,7 @@ from main_server.ca.founding import read_pins
 from main_server.ca.online import OnlineCa
 from main_server.ca.peers import Peers, Turns
 from main_server.ca.revoked.repository import read_crl, read_revocations
-from main_server.database import transact
+from main_server.database import RequestLedger, transact
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -56,6 +56,7 @@ class EnrolmentBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class PkiApp:
     def __init__(self, ca: OnlineCa) -> None:
         self._ca = ca
+        self._ledger = RequestLedger(ca.ledger)
         self._asking, self._enrolling = Peers(*REQUESTS), Peers(*ENROLMENTS)
         self._turns = Turns(AT_ONCE, WAITING)
 
@@ -123,7 +124,7 @@ class PkiApp:
     ) -> T:
         """At the ledger, when it is this request's turn."""
         async with self._turns.one():
-            return await self._ca.ledger.run(work, *args, **kwargs)
+            return await self._ledger.run(work, *args, **kwargs)
 
 
 def _read_enrolment(body: bytes) -> Enrolment:

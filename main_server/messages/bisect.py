@@ -5,6 +5,8 @@ from typing import TypeVar
 
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 
+from main_server.database import error_code
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -19,13 +21,9 @@ def bisect(
     try:
         return work(items)
     except (DataError, IntegrityError, OperationalError) as error:
-        if isinstance(error, OperationalError) and _code(error) not in _LASTING:
+        if isinstance(error, OperationalError) and error_code(error) not in _LASTING:
             raise
     if len(items) == 1:
         return [refuse(items[0])]
     middle = len(items) // 2
     return bisect(work, items[:middle], refuse) + bisect(work, items[middle:], refuse)
-
-
-def _code(error: OperationalError) -> int | None:
-    return error.orig.args[0] if error.orig and error.orig.args else None

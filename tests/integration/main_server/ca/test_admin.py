@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import AsyncMock
+from unittest.mock import AsyncMock, Mock
 
 import httpx
 import pytest
 from fastapi import Depends
 from redis.exceptions import RedisError
+from sqlalchemy.exc import OperationalError
 
 from gatepost.clock import Clock
 from gatepost.identity import Identity, Role
@@ -136,7 +137,9 @@ def test_who_revokes_hears_whether_redis_was_told(
     assert told("hold") is True
     monkeypatch.setattr("main_server.ca.online.publish", AsyncMock(side_effect=RedisError))
     assert told("release") is False
-    assert told("revoke") is False
+    broken = OperationalError("", {}, Exception(2013, ""))
+    monkeypatch.setattr("main_server.ca.online.read_revocations", Mock(side_effect=broken))
+    assert told("revoke") is False, "the ledger broke off after it was done: that isn't taken back"
     assert statuses(room) == {"revoked"}
 
 
