@@ -46,6 +46,7 @@ class Installer:
     def sync(self, lock: Path) -> None:
         command = [*self.sync_command, str(lock)]
         self._run(lock.name, command)
+        tidy_cache(self.environment)
 
     def install_project(self) -> None:
         arguments = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
@@ -126,6 +127,15 @@ def uv_environment() -> dict[str, str]:
         "UV_INDEX_STRATEGY": "unsafe-best-match",
     }
     return ours | translate(listing) | os.environ
+
+
+def tidy_cache(environment: Mapping[str, str]) -> None:
+    """Of what comes as sources uv keeps each unpacking that it ever made: PySpark's are 480 MB
+    each. A cache that isn't ours is left alone.
+    """
+    if environment.get("UV_CACHE_DIR") == str(CACHE / "uv"):
+        prune = [str(BOOT / "bin" / "uv"), "cache", "prune", "--quiet"]
+        run("tidying uv's cache", prune, environment=environment)
 
 
 def translate(listing: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ asked: an extra one may hold a part of them.
 import sys
 
 from infra.dev.paths import BOOT, LOCKS, ROOT
-from infra.dev.python import uv_environment
+from infra.dev.python import tidy_cache, uv_environment
 from infra.dev.steps import Failure, give_up, run, step
 
 PROJECT = ["pyproject.toml"]
@@ -41,6 +41,7 @@ def main(arguments: list[str]) -> None:
         command += ["--output-file", str(LOCKS / f"{name}.txt"), *arguments]
         with step(f"locks/{name}.txt"):
             run(f"choosing versions for {name}", command, environment=environment, folder=ROOT)
+    tidy_cache(environment)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,9 @@
-"""The user's pip configuration reaches uv; nothing else of it does."""
+"""The user's pip configuration reaches uv, nothing else of it does; and what uv keeps is tidied."""
 
+import pytest
+
+from infra.dev import python
+from infra.dev.paths import BOOT, CACHE
 from infra.dev.python import translate
 
 
@@ -34,3 +38,13 @@ def test_the_environment_wins_over_files_and_install_over_global() -> None:
 
 def test_settings_of_other_commands_are_left_alone() -> None:
     assert translate("download.index-url='https://elsewhere.example'\n") == {}
+
+
+def test_only_a_cache_of_ours_is_tidied(monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[list[str]] = []
+    monkeypatch.setattr(python, "run", lambda _, command, **__: commands.append(command))
+    for environment in ({}, {"UV_CACHE_DIR": "/home/somebody/.cache/uv"}):
+        python.tidy_cache(environment)
+    assert commands == []
+    python.tidy_cache({"UV_CACHE_DIR": str(CACHE / "uv")})
+    assert commands == [[str(BOOT / "bin" / "uv"), "cache", "prune", "--quiet"]]
