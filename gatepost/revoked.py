@@ -48,7 +48,7 @@ class Revoked:
         self.version = 0
 
     def when_revoked(self, cut: Cut) -> None:
-        """From now on it is called whenever some have just been learned of."""
+        """From now on it is called whenever a new list has been learned of."""
         self._cuts.append(cut)
 
     def trust(self, trusted: Iterable[x509.Certificate]) -> None:
@@ -83,11 +83,9 @@ class Revoked:
             return
         self._lists = self._lists | found  # who reads meanwhile has the former ones
         self._newest = list(found)
-        before = self.serials
         self._gather()
-        if self.serials - before:
-            for cut in self._cuts:
-                cut(self.is_revoked)
+        for cut in self._cuts:
+            cut(self.is_revoked)
 
     def _gather(self) -> None:
         self.serials = frozenset[str]().union(*(one.serials for one in self._lists.values()))

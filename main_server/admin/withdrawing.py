@@ -83,7 +83,7 @@ def _revoke(
     else:
         done = revocation.revoke(engine, ca.authorities.all, selection, reason, now, asker.actor)
         changed = _changed(done)
-    if not there and not changed.tokens_withdrawn:
+    if not (there or changed.serials or changed.tokens_withdrawn):
         raise NotFound(_NONE)
     return changed
 

@@ -36,8 +36,8 @@ from main_server.clients.service import ensure
 from main_server.database import transact
 
 MOST_ACTIVE = 20
-"""Of one holder, for both usages. One is enough, and two while they overlap; several machines may
-share a name."""
+"""Of one holder, for both usages, by one intermediate: while it is replaced all of them are needed
+twice. One is enough, and two while they overlap; several machines may share a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +69,22 @@ def renew(
     if row.identity.role is Role.CLIENT:
         ensure(engine, row.identity, now)
     cause = Cause(row.identity.uri, "certificate.renewed", row.serial)
-    claim = partial(_claim, {held.serial, row.serial}, row.identity, now)
+    claim = partial(_claim, {held.serial, row.serial}, row.identity, authority.kid, now)
     return certify(engine, authority, order, key, now, cause, claim)
 
 
 def _claim(
-    serials: Collection[str], holder: Identity, now: datetime, connection: Connection, _new: str
+    serials: Collection[str],
+    holder: Identity,
+    issuer: str,
+    now: datetime,
+    connection: Connection,
+    _new: str,
 ) -> None:
     """Who renews may be revoked meanwhile, and may not heap certificates up."""
     if count_active(connection, serials) != len(serials):
         raise UnknownCertificate()
-    if count_held(connection, holder, now) >= MOST_ACTIVE:
+    if count_held(connection, holder, issuer, now) >= MOST_ACTIVE:
         words = f"You have {MOST_ACTIVE} certificates that are good: let some expire"
         raise NotYet(f"{words}, or ask an administrator to revoke those that are nobody's.")
 

@@ -101,13 +101,14 @@ def count_active(connection: Connection, serials: Collection[str]) -> int:
     return connection.execute(query).scalar_one()
 
 
-def count_held(connection: Connection, holder: Identity, now: datetime) -> int:
-    """How many certificates somebody may use now."""
+def count_held(connection: Connection, holder: Identity, issuer: str, now: datetime) -> int:
+    """How many certificates of an intermediate somebody may use now."""
     c = certificates.c
     query = select(func.count()).where(
         c.domain == holder.domain,
         c.name == holder.name,
         c.role == holder.role.value,
+        c.issuer == issuer,
         c.status == "active",
         c.not_after > from_ms(to_ms(now)),
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import AsyncMock, Mock
@@ -16,11 +17,15 @@ from gatepost.clock import Clock
 from gatepost.identity import Identity, Role
 from gatepost.logs import Log
 from gatepost.queue import connect
+from gatepost.revocation import Reason
 from gatepost.service.api import create_api
 from main_server.admin import certificates, clients, tokens, withdrawing
 from main_server.admin.administrator import administrator_by
+from main_server.ca.authorities import Authorities
+from main_server.ca.authority import utc_now
 from main_server.ca.online import OnlineCa
-from main_server.database import Ledger
+from main_server.ca.revoked.repository import Forgotten, record_forgotten
+from main_server.database import Ledger, transact
 from main_server.settings import Authority as Settings
 from tests.csrs import make_csr
 from tests.integration.main_server.ca.ca_room import CaRoom
@@ -141,6 +146,20 @@ def test_who_revokes_hears_whether_redis_was_told(
     monkeypatch.setattr("main_server.ca.online.read_revocations", Mock(side_effect=broken))
     assert told("revoke") is False, "the ledger broke off after it was done: that isn't taken back"
     assert statuses(room) == {"revoked"}
+
+
+def test_a_hold_that_a_restored_ledger_forgot_is_made_good_for_all(
+    room: CaRoom, admin: httpx.Client
+) -> None:
+    """It has no row as others have, but is on the lists: who changes it hears so, and Redis too."""
+    serial, now = "7" * 32, utc_now()
+    kid = Authorities(room.ca).signing.kid
+    row = Forgotten(serial, kid, Reason.CERTIFICATE_HOLD, now, now + timedelta(days=1))
+    transact(room.engine, lambda c: record_forgotten(c, row, 1, now))
+    answer = admin.post("/admin/certificates/revoke", json={"serial": serial})
+    assert answer.status_code == 200, answer.text
+    assert (answer.json()["serials"], answer.json()["redis_told"]) == ([serial], True)
+    assert admin.post("/admin/certificates/revoke", json={"serial": serial}).status_code == 404
 
 
 def test_who_has_tokens_alone_can_be_revoked_too(room: CaRoom, admin: httpx.Client) -> None:

@@ -99,6 +99,10 @@ def test_who_renews_without_end_has_so_many_and_no_more(
     with pytest.raises(NotYet, match="4 certificates"):
         renew(room, "a", holder)
     renew(room, "b", Identity(room.domain, Role.CLIENT, "b"))
+    for step in (("prepare",), ("switch", "--yes")):
+        room.done("ca", *step)
+    for _ in range(3):  # while an intermediate is replaced, each of them is needed again
+        renew(room, "a", holder)
 
 
 def test_what_is_renewed_must_not_be_revoked_meanwhile_either(
