@@ -16,6 +16,8 @@ from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
 from main_server.admin import anchors, certificates, clients, endings, tokens, withdrawing
 from main_server.admin.administrator import by_certificate, by_session
+from main_server.audit.endpoints import create_router as create_audit_router
+from main_server.audit.loop import audit_loop
 from main_server.ca.callers import Callers, callers_loop
 from main_server.ca.endpoints import create_router as create_holding_router
 from main_server.ca.online import OnlineCa
@@ -24,6 +26,7 @@ from main_server.ca.watch import Watch
 from main_server.checks import Checks, Safety
 from main_server.context import Context, identify
 from main_server.database import Ledger, RequestLedger, create_ledger_engine
+from main_server.domains.endpoints import create_router as create_domains_router
 from main_server.edge.endpoints import create_router as create_edge_router
 from main_server.failed.endpoints import create_router as create_failed_router
 from main_server.failed.loop import redrive_loop
@@ -89,6 +92,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         loops.start(callers_loop(child.stop, child.log, ledger, clock, callers))
         loops.start(Reconciler(child.log, ledger, keyring, context.queues, clock).loop(child.stop))
         loops.start(redrive_loop(child.stop, child.log, ledger, clock))
+        loops.start(audit_loop(child.stop, child.log, ledger, clock))
         loops.start(redis_loop(child.stop, child.log, redis, watch, redis_clock))
         loops.start(housekeeping_loop(child.stop, child.log, ledger, clock))
         loops.start(checks.loop(child.stop))
@@ -116,6 +120,8 @@ def create_app(context: Context) -> HotPosts:
     api.include_router(create_reading_router(context))
     api.include_router(create_failed_router(context))
     api.include_router(create_redrives_router(context))
+    api.include_router(create_audit_router(context))
+    api.include_router(create_domains_router(context))
     return HotPosts(api, identify(context), create_posts(context))
 
 

@@ -114,6 +114,17 @@ domains = Table(
     Column("queue", _name(160)),
     Column("max_undelivered", Integer, nullable=False),
     Column("created_at", _time(), nullable=False),
+    Column("retention_days", SmallInteger),
+    Column("disabled_at", _time()),
+    **_OPTIONS,
+)
+
+former_queues = Table(
+    "former_queues",
+    metadata,
+    Column("queue", _name(160), primary_key=True),
+    Column("domain", _name(128), nullable=False),
+    Column("left_at", _time(), nullable=False),
     **_OPTIONS,
 )
 
@@ -222,7 +233,10 @@ audit_log = Table(
     Column("details", LONGTEXT, nullable=False),
     Column("previous", BINARY(32), nullable=False),
     Column("hash", BINARY(32), nullable=False),
-    Index("ix_audit_log_domain", "domain", "seq"),
+    Index("ix_audit_log_domain", "domain", "at"),
+    Index("ix_audit_log_actor", "domain", "actor", "at"),
+    Index("ix_audit_log_action", "domain", "action", "at"),
+    Index("ix_audit_log_subject", "domain", "subject", "at"),
     **_OPTIONS,
 )
 
@@ -232,6 +246,25 @@ audit_head = Table(
     Column("one", SmallInteger, primary_key=True, autoincrement=False),
     Column("seq", BigInteger, nullable=False),
     Column("hash", BINARY(32), nullable=False),
+    **_OPTIONS,
+)
+
+audit_checks = Table(
+    "audit_checks",
+    metadata,
+    Column("check_id", BINARY(16), primary_key=True),
+    Column("state", Enum("running", "whole", "broken"), nullable=False),
+    Column("actor", _name(255), nullable=False),
+    Column("created_at", _time(), nullable=False),
+    Column("next_at", _time(), nullable=False),
+    Column("head_seq", BigInteger, nullable=False),
+    Column("head_hash", BINARY(32), nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("hash", BINARY(32), nullable=False),
+    Column("up_to", _time()),
+    Column("fault", _name(255)),
+    Column("ended_at", _time()),
+    Index("ix_audit_checks_state", "state", "next_at"),
     **_OPTIONS,
 )
 

@@ -16,9 +16,11 @@ from portal.context import Context
 from portal.headers import Headers
 from portal.pages import (
     account,
+    audit,
     certificates,
     client,
     clients,
+    domains,
     failed,
     files,
     issuing,
@@ -32,7 +34,7 @@ from portal.pages import (
 
 PAGES = (
     files, signing_in, links, account, messages, failed, users,
-    clients, revoking, client, tokens, issuing, certificates,
+    clients, revoking, client, tokens, issuing, certificates, domains, audit,
 )  # fmt: skip
 """In the order in which their routes are tried."""
 

@@ -27,6 +27,9 @@ class Filters:
     client: str = ""
     domain: str = ""
     sender: str = ""
+    actor: str = ""
+    action: str = ""
+    subject: str = ""
 
     @property
     def any(self) -> bool:
@@ -46,6 +49,9 @@ class Filters:
             "client": _client(self.client.strip()),
             "domain": _domain(self.domain.strip()),
             "sender": self.sender,
+            "actor": self.actor.strip(),
+            "action": self.action,
+            "subject": self.subject.strip(),
         }
         return {name: value for name, value in whole.items() if value}
 

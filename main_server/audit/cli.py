@@ -3,6 +3,7 @@
 Declarations only: `gatepost --help` imports this module, so what they need is imported in them.
 """
 
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -18,18 +19,36 @@ audit = typer.Typer(
     rich_markup_mode=None,
 )
 
+_FORMATS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]
+
 
 @audit.command("show")
-def show(
+def show(  # noqa: PLR0913 (one for each option)
     config: ConfigFile = None,
     domain: Annotated[str | None, typer.Option(help="Of this domain only.")] = None,
+    actor: Annotated[
+        str | None, typer.Option(metavar="WHO", help="By this one: alice@example.com, shell:root.")
+    ] = None,
+    action: Annotated[
+        str | None, typer.Option(metavar="WHAT", help="Of this kind, as message.opened.")
+    ] = None,
+    subject: Annotated[
+        str | None, typer.Option(metavar="NAME", help="On this one: a message's id, a client …")
+    ] = None,
+    first: Annotated[
+        datetime | None, typer.Option("--from", formats=_FORMATS, help="From then on, UTC.")
+    ] = None,
+    end: Annotated[
+        datetime | None, typer.Option("--to", formats=_FORMATS, help="Before then, UTC.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many.")] = 50,
     json: Json = False,
 ) -> None:
     """Show the latest entries, the latest first."""
     from main_server.audit import commands
 
-    commands.show(config, domain, limit, json=json)
+    query = commands.query_of(domain, actor, action, subject, (first, end))
+    commands.show(config, query, limit, json=json)
 
 
 @audit.command("verify")

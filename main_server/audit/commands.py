@@ -1,36 +1,46 @@
 """What `gatepost audit …` does, and says."""
 
 import json as json_
-from functools import partial
+from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
 from gatepost.clock import iso, to_ms
 from gatepost.settings import load
-from main_server.audit.chain import Head, parse_head
-from main_server.audit.repository import list_latest
+from main_server.audit.asking import filters_of, times_of
+from main_server.audit.chain import Head, Link, parse_head
+from main_server.audit.search import Query, entries
 from main_server.audit.verify import verify as walk
+from main_server.audit.words import action_in_words, details_in_words, name_in_words
+from main_server.ca.holders import check_names
 from main_server.commanding import in_words
-from main_server.database import create_ledger_engine, transact
+from main_server.database import create_ledger_engine
 from main_server.settings import DatabaseOnly
 
 _LOOK = "`gatepost audit show` shows what there is."
 
 
-def show(config: Path | None, domain: str | None, limit: int, *, json: bool) -> None:
+def show(config: Path | None, query: Query, limit: int, *, json: bool) -> None:
     output = Output(json=json)
     with in_words(_LOOK):
         engine = create_ledger_engine(load(DatabaseOnly, config).database)
-        links = transact(engine, partial(list_latest, limit=limit, domain=domain))
-    for link in links:
-        at = iso(to_ms(link.at))
-        if json:
-            said = {"seq": link.seq, "at": at, "actor": link.actor, "action": link.action}
-            more = {"domain": link.domain, "subject": link.subject}
-            output.result({**said, **more, "details": json_.loads(link.details)})
-        else:
-            output.say(f"{link.seq}  {at}  {link.actor}  {link.action}  {link.subject}")
+        for link in islice(entries(engine, query), limit):
+            _say(output, link)
+
+
+def query_of(
+    domain: str | None,
+    actor: str | None,
+    action: str | None,
+    subject: str | None,
+    days: tuple[datetime | None, datetime | None],
+) -> Query:
+    """What somebody at a shell asks for; said in words if it can't be."""
+    with in_words(_LOOK):
+        check_names(domain)
+        return Query(domain, filters_of(actor, action, subject), times_of(*days))
 
 
 def verify(config: Path | None, noted: str | None, *, json: bool) -> None:
@@ -46,6 +56,19 @@ def verify(config: Path | None, noted: str | None, *, json: bool) -> None:
         output.result({"entries": verdict.entries, "head": str(verdict.head), "whole": True})
     else:
         output.say(f"The audit log is whole up to its head, {verdict.head}")
+
+
+def _say(output: Output, link: Link) -> None:
+    at = iso(to_ms(link.at))
+    if output.json:
+        said = {"seq": link.seq, "at": at, "actor": link.actor, "action": link.action}
+        more = {"domain": link.domain, "subject": link.subject}
+        output.result({**said, **more, "details": json_.loads(link.details)})
+        return
+    who, what = name_in_words(link.actor), action_in_words(link.action)
+    output.say(f"{link.seq}  {at}  {who} {what}: {name_in_words(link.subject)}")
+    for name, value in details_in_words(link.details):
+        output.say(("    " + f"{name}: {value}", "dim"))
 
 
 def _parse(noted: str) -> Head:

@@ -1,9 +1,10 @@
 """Walking the audit log's chain from its beginning: what doesn't hang together is told.
 
 It reads in pieces, while entries are appended; only up to the head that it met when it began.
+`verify` does it in one go, for a shell; `main_server.audit.checking` in turns, for the portal.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,6 +15,7 @@ from main_server.audit.chain import Head, Link
 from main_server.database import transact
 
 PIECE = 1000
+START = Head(0, bytes(32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +27,46 @@ class Verdict:
     fault: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """How far entries hang together, and what is wrong with the one after that."""
+
+    links: list[Link]
+    fault: str | None
+
+
 def verify(engine: Engine, noted: Head | None = None) -> Verdict:
     """`noted` is a head from before: it must still be in the chain."""
     head = transact(engine, repository.read_head)
-    at, known = Head(0, bytes(32)), noted is None
-    for link in _links(engine, head.seq):
-        if fault := _fault(link, at):
-            return Verdict(at.seq, head, fault)
-        at = Head(link.seq, link.hash)
-        known = known or at == noted
-    if at != head:
-        return Verdict(at.seq, head, f"the entries end at {at.seq}, the head says {head.seq}")
+    at, known = START, noted is None
+    for piece in _pieces(engine, head.seq):
+        followed = follow(piece, at)
+        for link in followed.links:
+            at = Head(link.seq, link.hash)
+            known = known or at == noted
+        if followed.fault:
+            return Verdict(at.seq, head, followed.fault)
+    if fault := ends_before(at, head):
+        return Verdict(at.seq, head, fault)
     if not known:
         return Verdict(at.seq, head, f"the head that was noted, {noted}, is not in it")
     return Verdict(at.seq, head, None)
+
+
+def follow(links: Iterable[Link], at: Head) -> Followed:
+    """From the entry after `at` on. Pure."""
+    good: list[Link] = []
+    for link in links:
+        if fault := _fault(link, at):
+            return Followed(good, fault)
+        good.append(link)
+        at = Head(link.seq, link.hash)
+    return Followed(good, None)
+
+
+def ends_before(at: Head, head: Head) -> str | None:
+    """What is wrong if there is nothing more after `at`."""
+    return None if at == head else f"the entries end at {at.seq}, the head says {head.seq}"
 
 
 def _fault(link: Link, before: Head) -> str | None:
@@ -51,12 +79,12 @@ def _fault(link: Link, before: Head) -> str | None:
     return None
 
 
-def _links(engine: Engine, last: int) -> Iterator[Link]:
+def _pieces(engine: Engine, last: int) -> Iterator[list[Link]]:
     at = 0
     while at < last:
-        piece = transact(engine, partial(repository.list_links, after=at, limit=PIECE))
-        wanted = [link for link in piece if link.seq <= last]
-        if not wanted:
+        read = partial(repository.list_links, after=at, up_to=last, limit=PIECE)
+        piece = transact(engine, read)
+        if not piece:
             return
-        yield from wanted
-        at = wanted[-1].seq
+        yield piece
+        at = piece[-1].seq

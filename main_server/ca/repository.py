@@ -169,12 +169,16 @@ def activate(connection: Connection, serial: str, fingerprint: bytes, der: bytes
 
 
 def list_known(connection: Connection, roles: Sequence[Role], now: datetime) -> list[Known]:
-    """Active, unexpired certificates of ours, of these roles."""
+    """Active, unexpired certificates of ours, of these roles. Administrators of a disabled domain
+    are not among them; what serves it is, or what was accepted could not be delivered."""
     c = certificates.c
+    disabled = select(domains.c.domain).where(domains.c.disabled_at.is_not(None))
+    shut_out = (c.role == Role.ADMIN.value) & c.domain.in_(disabled)
     query = (
         select(c.fingerprint, c.domain, c.role, c.name)
         .where(c.status == "active", c.not_after > now, c.role.in_([r.value for r in roles]))
         .where(c.anchor.is_(None))
+        .where(~shut_out)
         .order_by(c.serial)
     )
     return [

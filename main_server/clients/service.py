@@ -14,6 +14,7 @@ from main_server.ca import repository as certificates
 from main_server.clients import repository
 from main_server.clients.repository import Client
 from main_server.database import transact
+from main_server.domains.repository import is_disabled
 
 RATE_PER_SECOND, BURST = 100, 1_000
 NOBODY = "There is no such client."
@@ -45,6 +46,8 @@ def ensure(engine: Engine, identity: Identity, now: datetime, actor: str = SYSTE
     """The client, new with the usual limits if need be. One that is disabled is refused."""
 
     def work(connection: Connection) -> Client:
+        if is_disabled(connection, identity.domain):
+            raise NameTaken("This domain is disabled. Enable it first.")
         found = repository.find(connection, identity.client_id)
         if found is None:
             return _add(connection, identity, RATE_PER_SECOND, BURST, now, actor)

@@ -10,9 +10,9 @@ from main_server.tables import certificates, clients, domains, trust_anchors
 
 
 def list_domains(connection: Connection) -> list[KnownDomain]:
-    query = select(domains.c.domain, domains.c.queue, domains.c.max_undelivered).order_by(
-        domains.c.domain
-    )
+    """Without those that are disabled: nobody of theirs may send."""
+    query = select(domains.c.domain, domains.c.queue, domains.c.max_undelivered)
+    query = query.where(domains.c.disabled_at.is_(None)).order_by(domains.c.domain)
     return [KnownDomain(*row) for row in connection.execute(query)]
 
 
@@ -34,8 +34,10 @@ def list_clients(connection: Connection, now: datetime) -> list[KnownClient]:
             certificates.c.anchor,
         )
         .join(clients, held)
+        .outerjoin(domains, domains.c.domain == clients.c.domain)
         .outerjoin(trust_anchors, trust_anchors.c.anchor == certificates.c.anchor)
         .where(
+            domains.c.disabled_at.is_(None),
             or_(
                 certificates.c.anchor.is_(None),
                 and_(

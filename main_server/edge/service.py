@@ -6,14 +6,15 @@ from gatepost.bundle import Bundle, KnownAnchor
 from gatepost.clock import Clock, from_ms
 from main_server.ca.anchors.repository import list_anchors
 from main_server.database import transact
+from main_server.domains import repository as domains
 from main_server.edge import repository
 from main_server.keys.lifetimes import MAX_LIFETIME
 from main_server.keys.service import Keyring
 
 
 def list_queues(engine: Engine) -> list[str | None]:
-    """The names of the domains' queues; None is the default one."""
-    return [domain.queue for domain in transact(engine, repository.list_domains)]
+    """All in which messages may wait; None is the default one."""
+    return transact(engine, domains.list_queues)
 
 
 def make_bundle(engine: Engine, keyring: Keyring, clock: Clock) -> Bundle:

@@ -23,6 +23,7 @@ from gatepost.errors import NotSignedIn, TooManyTries, WrongCredentials
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.database import transact
+from main_server.domains.repository import is_disabled
 from main_server.sessions import repository
 from main_server.sessions.backoff import (
     FORGOTTEN,
@@ -106,6 +107,8 @@ def open_session(engine: Engine, tried: Try, now: datetime) -> Opened:
     def work(connection: Connection) -> Opened:
         user = people.get(connection, tried.user.user_id, lock=True) if tried.user else None
         if tried.user is None or user is None or not is_still(user, tried.user):
+            raise WrongCredentials()
+        if is_disabled(connection, user.domain):
             raise WrongCredentials()
         client_ids = people.list_client_ids(connection, user.user_id)
         opened = Opened(session_id, user, client_ids, _token(session_id, family, secret))

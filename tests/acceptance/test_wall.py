@@ -56,7 +56,10 @@ ACTS = {
     "/clients/{client_id}/{act}": ("disable", "enable"),
 }
 """What may stand for `{act}` in an address."""
-SAID: dict[str, dict[str, Any]] = {"/messages/{message_id}/open": {"reason": WHY}}
+SAID: dict[str, dict[str, Any]] = {
+    "/messages/{message_id}/open": {"reason": WHY},
+    "/domains/{domain}/disable": {"reason": WHY},
+}
 """What is sent along, so that the id is what an answer hangs on."""
 IN_BODIES: dict[str, tuple[str, dict[str, Any]]] = {
     "/failed/redrive": ("message_id", {"message_ids": ["ID"]}),
@@ -69,11 +72,12 @@ IN_BODIES: dict[str, tuple[str, dict[str, Any]]] = {
 WITHOUT_ID = {
     "/session", "/session/refresh", "/password", "/password/reset", "/time-zone",
     "/messages/sender", "/failed/redrives", "/users", "/certs", "/clients", "/tokens",
+    "/domains", "/audit/check",
 }  # fmt: skip
 """What is posted here concerns oneself, or makes what is new in one's own domain."""
 LISTS = {"/messages", "/failed", "/failed/messages", "/failed/redrives", "/users"}
-LISTS |= {"/certificates", "/clients", "/tokens", "/endings"}
-OF_EVERYBODY = {"/keys", "/session"}
+LISTS |= {"/certificates", "/clients", "/tokens", "/endings", "/domains", "/audit"}
+OF_EVERYBODY = {"/keys", "/session", "/audit/check"}
 PAGES_OF_EVERYBODY = {"/static/{name}", "/d/{domain}/login", "/password/{token}"}
 
 
@@ -137,6 +141,7 @@ class Wall:
 _KINDS: dict[str, tuple[Callable[[Town], list[str]], Callable[[], str]]] = {
     "message_id": (lambda town: [town.a, town.failed, town.b], lambda: str(ids.new())),
     "redrive_id": (lambda _: [], lambda: str(ids.new())),
+    "domain": (lambda town: [town.domain], lambda: f"{uuid4().hex[:12]}.example"),
     "user_id": (lambda town: [_id(one) for one in town.people], lambda: str(uuid4())),
     "serial": (lambda town: _held(town, "/certificates", "serial"), lambda: uuid4().hex),
     "client_id": (

@@ -54,6 +54,19 @@ def _added(visitor: Visitor, harbour: Harbour) -> None:
     visitor.says("It is shown here and now only")
 
 
+def _taken_domain(visitor: Visitor, harbour: Harbour) -> None:
+    visitor.goto("/domains")
+    visitor.field("Name").fill(DOMAIN)
+    visitor.button("Add").click()
+    visitor.says("There is a domain of this name.")
+
+
+def _checked(visitor: Visitor, harbour: Harbour) -> None:
+    visitor.goto("/audit/check")
+    visitor.button("Verify the chain now").click()
+    visitor.says("entries are as they were written")
+
+
 def _now() -> datetime:
     return datetime.now(UTC)
 
@@ -104,6 +117,16 @@ PLACES = [
     Place("users", "/users", "users.html", "admin", at("/users")),
     Place("users-root", "/users", "users.html", "root", at("/users")),
     Place("user-link", "/users", "user_link.html", "admin", _added),
+    Place("domains", "/domains", "domains.html", "root", at("/domains")),
+    Place("domains-admin", "/domains", "domains.html", "admin", at("/domains")),
+    Place("domain", "/domains/{domain}", "domain.html", "root", at(f"/domains/{DOMAIN}")),
+    Place("domain-admin", "/domains/{domain}", "domain.html", "admin", at(f"/domains/{DOMAIN}")),
+    Place("domain-wrong", "/domains", "domains.html", "root", _taken_domain),
+    Place("audit", "/audit", "audit.html", "root", at("/audit")),
+    Place("audit-admin", "/audit", "audit.html", "admin", at("/audit")),
+    Place("audit-none", "/audit", "audit.html", "admin", at("/audit?last=2021-01-01")),
+    Place("audit-wrong", "/audit", "audit.html", "root", at("/audit?action=eaten", 422)),
+    Place("audit-check", "/audit/check", "audit_check.html", "root", _checked),
     Place("account", "/account", "account.html", "user", at("/account")),
     Place("problem", "/messages/{message_id}", "problem.html", "user", at("/nothing", 404), False),
     Place("forbidden", "/failed", "problem.html", "user", at("/failed", 403), False),

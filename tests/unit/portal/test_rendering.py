@@ -23,7 +23,7 @@ from portal.assets import read_bootstrap, with_dark
 from portal.filters import Filters
 from portal.rendering import Pages
 from portal.visits import Visit
-from tests.unit.portal import holder_cases
+from tests.unit.portal import domain_cases, holder_cases
 from tests.unit.portal.browser import ASSETS
 from tests.unit.portal.hostile import HOSTILE, NOW, PROBLEM, WRONG
 
@@ -101,7 +101,7 @@ def redrive(**given: Any) -> Redrive:
     return Redrive(**(whole | given))
 
 
-FILTERS = [Filters(), Filters(*[HOSTILE] * 7)]
+FILTERS = [Filters(), Filters(*[HOSTILE] * 10)]
 SOME = [
     listed(sender_number_masked=HOSTILE, reason_in_words=HOSTILE),
     listed(status="queued", due_at=NOW),
@@ -158,8 +158,9 @@ CASES += [
 ]
 FOR_PEOPLE = {"messages.html", "message.html", "failed.html", "redrive.html"}
 FOR_PEOPLE |= {"users.html", "user_link.html"} | {name for name, _ in holder_cases.CASES}
-PARTS = {"base.html", "fields.html", "shown.html", "holders.html"}
-CASES += holder_cases.CASES
+FOR_PEOPLE |= {name for name, _ in domain_cases.CASES}
+PARTS = {"base.html", "fields.html", "shown.html", "holders.html", "domain_fields.html"}
+CASES += holder_cases.CASES + domain_cases.CASES
 
 
 ACCOUNTS = [

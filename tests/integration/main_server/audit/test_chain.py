@@ -1,43 +1,19 @@
 """The audit log in a ledger: in one line, and whoever changes it is seen."""
 
 import json
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import yaml
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
 
 from gatepost.cli.main import run
-from infra.dev.engines import MariaServer
-from main_server.audit.chain import Entry, Head, parse_head
-from main_server.audit.repository import append, list_latest
+from main_server.audit.chain import Entry, parse_head
+from main_server.audit.repository import append
 from main_server.audit.verify import verify
-from main_server.database import transact
-
-
-@pytest.fixture
-def log(engine: Engine, maria_server: MariaServer) -> Iterator[Engine]:
-    """The ledger, with an empty log: what is done to it here must not be seen by other tests."""
-    empty(engine)
-    yield engine
-    empty(engine)
-
-
-def empty(engine: Engine) -> None:
-    run_sql(engine, "DELETE FROM audit_log")
-    run_sql(engine, "UPDATE audit_head SET seq = 0, hash = REPEAT(CHAR(0), 32)")
-
-
-def run_sql(engine: Engine, statement: str) -> None:
-    transact(engine, lambda c: c.execute(text(statement)))
-
-
-def write(engine: Engine, number: int) -> Head:
-    entry = Entry("test", "thing.done", f"thing {number}", None, {"ids": [number]})
-    return transact(engine, lambda c: append(c, entry, datetime.now(UTC)))
+from tests.integration.main_server.audit.logs import run_sql, write
 
 
 def test_entries_of_many_at_once_are_one_chain(log: Engine) -> None:
@@ -89,28 +65,39 @@ def test_a_head_that_was_noted_shows_what_was_cut_off(log: Engine) -> None:
     assert "noted" in found
 
 
-def test_the_command_says_whether_it_is_whole(
-    log: Engine, tmp_path: Path, database_url: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def command(tmp_path: Path, database_url: str) -> Path:
+    """The settings by which the command finds the ledger."""
     config = tmp_path / "config.yaml"
     config.write_text(yaml.safe_dump({"database": {"url": database_url}}))
+    return config
+
+
+def test_the_command_says_whether_it_is_whole(
+    log: Engine, command: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for number in range(3):
         write(log, number)
-    assert run(["audit", "verify", "--config", str(config), "--json"]) == 0
+    assert run(["audit", "verify", "--config", str(command), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert (said["whole"], parse_head(said["head"]).seq) == (True, 3)
-    assert run(["audit", "verify", "--config", str(config), "--head", said["head"]]) == 0
-    assert run(["audit", "show", "--config", str(config), "--limit", "1"]) == 0
+    assert run(["audit", "verify", "--config", str(command), "--head", said["head"]]) == 0
+    assert run(["audit", "show", "--config", str(command), "--limit", "1"]) == 0
     assert "thing 2" in capsys.readouterr().out
     run_sql(log, "UPDATE audit_log SET subject = 'thing 9' WHERE seq = 2")
-    assert run(["audit", "verify", "--config", str(config)]) == 3
+    assert run(["audit", "verify", "--config", str(command)]) == 3
     assert "entry 2 was changed" in capsys.readouterr().err
-    assert run(["audit", "verify", "--config", str(config), "--head", "x"]) == 2
+    assert run(["audit", "verify", "--config", str(command), "--head", "x"]) == 2
 
 
-def test_the_latest_come_first_and_of_one_domain(log: Engine) -> None:
-    for domain in ("a.example", "b.example", "a.example"):
-        entry = Entry("test", "thing.done", domain, domain)
-        transact(log, lambda c, e=entry: append(c, e, datetime.now(UTC)))  # type: ignore[misc]
-    found = transact(log, lambda c: list_latest(c, 10, "a.example"))
-    assert [link.seq for link in found] == [3, 1]
+@pytest.mark.parametrize(
+    "arguments",
+    [("--domain", "é"), ("--action", "thing"), ("--from", "2026-02-01", "--to", "2026-01-01")],
+)
+def test_what_can_not_be_looked_for_is_said(
+    log: Engine, command: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    assert run(["audit", "show", "--config", str(command), *arguments]) == 3
+    said = capsys.readouterr().err
+    assert "fault" not in said
+    assert "Traceback" not in said

@@ -1,0 +1,48 @@
+"""What the portal and the main server say to each other of domains; times are ISO 8601, UTC.
+
+Unknown fields are refused by who is called, and passed over by who asks: the main server may be the
+newer one.
+"""
+
+import msgspec
+
+
+class DomainSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """All that can be set. Without a prefix messages wait in the queue that domains share, and
+    without days they are kept for as long as is usual."""
+
+    queue_prefix: str | None = None
+    max_undelivered: int = 1_000_000
+    retention_days: int | None = None
+
+
+class NewDomain(DomainSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    domain: str
+
+
+class Disabling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why: for the audit log."""
+
+    reason: str = ""
+
+
+class Domain(msgspec.Struct, frozen=True, kw_only=True):
+    """A domain as administrators see it. `waiting` is how many of its messages wait in the queue;
+    None where that can't be told, as in a queue that domains share."""
+
+    domain: str
+    queue: str | None
+    queue_prefix: str | None
+    former_queues: list[str]
+    max_undelivered: int
+    retention_days: int
+    retention_is_usual: bool
+    created_at: str
+    disabled_at: str | None
+    clients: int
+    people: int
+    waiting: int | None = None
+
+
+class Domains(msgspec.Struct, frozen=True):
+    domains: list[Domain]

@@ -1,0 +1,58 @@
+"""What somebody looks for in the audit log, as an address or a shell says it. Pure, and strict."""
+
+import re
+from datetime import UTC, datetime
+
+from gatepost.clock import FIRST_MS, LAST_MS, from_ms, to_ms
+from gatepost.errors import FieldError, Invalid
+from main_server.audit.listed.repository import Filters, Times
+from main_server.audit.search import EVER, Place
+from main_server.audit.words import ACTIONS
+from main_server.users.names import actor_of, is_name
+
+_NAMED = re.compile(r"\A[ -~]{1,255}\Z")
+_PLACE = re.compile(r"\A([0-9]{1,15})\.([0-9]{1,4})\Z")
+
+
+def filters_of(actor: str | None, action: str | None, subject: str | None) -> Filters:
+    """An action is one of those that there are; people are meant by alice@example.com, too."""
+    if action and action not in ACTIONS:
+        raise Invalid(errors=[FieldError("/action", "is no action that the audit log knows")])
+    return Filters(_named(actor, "/actor"), action or None, _named(subject, "/subject"))
+
+
+def times_of(first: datetime | None, end: datetime | None) -> Times:
+    times = Times(_naive(first) or EVER.first, _naive(end) or EVER.end)
+    if not times.first < times.end:
+        raise Invalid(errors=[FieldError("/from", "must be before the end of the time asked for")])
+    return times
+
+
+def place_in(text: str | None) -> Place | None:
+    """As `place_text` has said it."""
+    if not text:
+        return None
+    parts = _PLACE.match(text)
+    if not parts or not FIRST_MS <= int(parts[1]) < LAST_MS:
+        raise Invalid(errors=[FieldError("/before", "is not what an answer of ours has said")])
+    return Place(from_ms(int(parts[1])), int(parts[2]))
+
+
+def place_text(place: Place | None) -> str | None:
+    return f"{to_ms(place.at)}.{place.passed}" if place else None
+
+
+def _named(text: str | None, pointer: str) -> str | None:
+    text = (text or "").strip()
+    if not text:
+        return None
+    if not _NAMED.match(text):
+        raise Invalid(errors=[FieldError(pointer, "is nothing that the audit log can name")])
+    name, at, domain = text.partition("@")
+    return actor_of(domain, name) if at and is_name(name) else text
+
+
+def _naive(moment: datetime | None) -> datetime | None:
+    if moment is None or moment.tzinfo is None:
+        return moment
+    return moment.astimezone(UTC).replace(tzinfo=None)

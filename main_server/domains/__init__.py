@@ -1,0 +1,1 @@
+"""Domains: the tenants, what is set for each, and whether it may take part at all just now."""

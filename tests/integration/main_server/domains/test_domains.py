@@ -1,0 +1,262 @@
+"""Domains in a ledger: what is set for them, what it does, and that nothing is lost by it."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import yaml
+from sqlalchemy import Engine
+
+from gatepost.cli.main import run
+from gatepost.clock import Clock, from_ms, to_ms
+from gatepost.domains import DomainSettings
+from gatepost.errors import Invalid, NameTaken, NotFound, NotSignedIn, WrongCredentials
+from gatepost.identity import Identity, Role
+from main_server.audit.listed.repository import Filters
+from main_server.audit.search import Query, entries
+from main_server.ca import repository as certificates
+from main_server.clients.service import ensure
+from main_server.database import transact
+from main_server.domains import service
+from main_server.edge.service import list_queues, make_bundle
+from main_server.keys.service import Keyring
+from main_server.sessions import service as sessions
+from main_server.tables import certificates as certificates_table
+from tests.integration.main_server.people import People
+
+ACTOR = "gatepost://gatepost/user/eve"
+NOW = datetime.now(UTC)
+
+
+@pytest.fixture
+def name() -> str:
+    return f"d-{uuid4().hex[:12]}.example"
+
+
+@pytest.fixture
+def domain(engine: Engine, name: str) -> str:
+    wanted = DomainSettings(queue_prefix=name, max_undelivered=1_000)
+    service.create(engine, name, wanted, NOW, ACTOR)
+    return name
+
+
+def audited(engine: Engine, domain: str, action: str) -> list[dict[str, Any]]:
+    found = entries(engine, Query(domain, Filters(action=action)))
+    return [json.loads(one.details) | {"actor": one.actor} for one in found]
+
+
+def test_a_new_one_is_there_for_the_edge_and_for_workers(
+    engine: Engine, ring: Keyring, domain: str
+) -> None:
+    (known,) = [one for one in make_bundle(engine, ring, Clock()).domains if one.name == domain]
+    assert (known.queue, known.max_undelivered) == (f"{domain}:messages", 1_000)
+    assert f"{domain}:messages" in list_queues(engine)
+    seen = service.show(engine, domain)
+    assert (seen.clients, seen.people, seen.former_queues) == (0, 0, [])
+    (entry,) = audited(engine, domain, "domain.created")
+    assert entry == {
+        "actor": ACTOR,
+        "queue": f"{domain}:messages",
+        "max_undelivered": 1_000,
+        "retention_days": None,
+    }
+
+
+def test_a_name_is_never_used_again(engine: Engine, domain: str) -> None:
+    for taken in (domain, "gatepost"):
+        with pytest.raises(NameTaken):
+            service.create(engine, taken, DomainSettings(), NOW, ACTOR)
+
+
+@pytest.mark.parametrize("wrong", ["", "é.example", "A.example", "a b", "a:b", "x" * 129, "a/../b"])
+def test_what_can_not_be_a_domain_is_refused(engine: Engine, wrong: str) -> None:
+    with pytest.raises(Invalid):
+        service.create(engine, wrong, DomainSettings(), NOW, ACTOR)
+
+
+@pytest.mark.parametrize(
+    ("given", "pointer"),
+    [
+        ({"queue_prefix": ""}, "/queue_prefix"),
+        ({"queue_prefix": "{x}"}, "/queue_prefix"),
+        ({"queue_prefix": "a:messages"}, "/queue_prefix"),
+        ({"queue_prefix": "a\n"}, "/queue_prefix"),
+        ({"max_undelivered": 0}, "/max_undelivered"),
+        ({"max_undelivered": 2**31}, "/max_undelivered"),
+        ({"retention_days": 5}, "/retention_days"),
+        ({"retention_days": 3651}, "/retention_days"),
+    ],
+)
+def test_a_wrong_setting_is_refused(
+    engine: Engine, domain: str, given: dict[str, Any], pointer: str
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        service.change(engine, domain, DomainSettings(**given), NOW, ACTOR)
+    assert [one.pointer for one in refused.value.errors] == [pointer]
+    assert audited(engine, domain, "domain.changed") == []
+
+
+def test_a_queue_that_is_left_is_served_on(engine: Engine, domain: str, name: str) -> None:
+    """Messages wait in it, and what failed in it may be redriven (I5)."""
+    other = DomainSettings(queue_prefix=f"{name}.b", max_undelivered=1_000, retention_days=60)
+    service.change(engine, domain, other, NOW, ACTOR)
+    old, new = f"{domain}:messages", f"{name}.b:messages"
+    assert {old, new, None} <= set(list_queues(engine))
+    assert service.show(engine, domain).former_queues == [old]
+    (entry,) = audited(engine, domain, "domain.changed")
+    assert (entry["queue"], entry["queue_before"]) == (new, old)
+    assert (entry["retention_days"], entry["retention_days_before"]) == (60, None)
+    service.change(engine, domain, other, NOW, ACTOR)
+    assert len(audited(engine, domain, "domain.changed")) == 1, "nothing was changed"
+    back = DomainSettings(queue_prefix=name, max_undelivered=1_000)
+    service.change(engine, domain, back, NOW, ACTOR)
+    assert service.show(engine, domain).former_queues == [new]
+    shared = DomainSettings(max_undelivered=1_000)
+    service.change(engine, domain, shared, NOW, ACTOR)
+    assert {old, new, None} <= set(list_queues(engine))
+
+
+def test_a_queue_is_one_domains_alone_for_good(engine: Engine, domain: str) -> None:
+    """Another would share its flood, and what still comes by it."""
+    other = f"d-{uuid4().hex[:12]}.example"
+    with pytest.raises(Invalid):
+        service.create(engine, other, DomainSettings(queue_prefix=domain), NOW, ACTOR)
+    service.create(engine, other, DomainSettings(), NOW, ACTOR)
+    service.change(engine, domain, DomainSettings(), NOW, ACTOR)
+    with pytest.raises(Invalid):
+        service.change(engine, other, DomainSettings(queue_prefix=domain), NOW, ACTOR)
+
+
+def client_with_certificate(engine: Engine, domain: str, role: Role = Role.CLIENT) -> Identity:
+    identity = Identity(domain, role, f"c-{uuid4().hex[:8]}")
+    if role is Role.CLIENT:
+        ensure(engine, identity, NOW)
+    moment = from_ms(to_ms(NOW))
+    row = {
+        "serial": uuid4().hex,
+        "domain": domain,
+        "role": role.value,
+        "name": identity.name,
+        "status": "active",
+        "fingerprint": uuid4().bytes * 2,
+        "not_before": moment,
+        "not_after": datetime(2099, 1, 1),
+        "created_at": moment,
+    }
+    transact(engine, lambda c: c.execute(certificates_table.insert().values(row)))
+    return identity
+
+
+def known_callers(engine: Engine) -> set[Identity]:
+    found = transact(engine, lambda c: certificates.list_known(c, list(Role), from_ms(to_ms(NOW))))
+    return {one.identity for one in found}
+
+
+def may_send(engine: Engine, ring: Keyring, client: Identity) -> bool:
+    bundle = make_bundle(engine, ring, Clock())
+    by_client = client in [one.identity for one in bundle.clients]
+    assert by_client == (client.domain in [one.name for one in bundle.domains])
+    return by_client
+
+
+def test_of_a_disabled_one_nobody_may_send_enrol_or_administer(
+    engine: Engine, ring: Keyring, domain: str
+) -> None:
+    client = client_with_certificate(engine, domain)
+    admin = client_with_certificate(engine, domain, Role.ADMIN)
+    worker = client_with_certificate(engine, domain, Role.WORKER)
+    theirs = {client, admin, worker}
+    assert may_send(engine, ring, client)
+    assert known_callers(engine) & theirs == theirs
+    service.disable(engine, domain, "the contract is over", NOW, ACTOR)
+    assert not may_send(engine, ring, client)
+    assert known_callers(engine) & theirs == {client, worker}, "what delivers for it goes on"
+    with pytest.raises(NameTaken):
+        ensure(engine, client, NOW)
+    assert f"{domain}:messages" in list_queues(engine), "what was accepted is delivered"
+    (entry,) = audited(engine, domain, "domain.disabled")
+    assert entry["reason"] == "the contract is over"
+    service.disable(engine, domain, "again", NOW, ACTOR)
+    assert len(audited(engine, domain, "domain.disabled")) == 1
+    service.enable(engine, domain, NOW, ACTOR)
+    assert may_send(engine, ring, client)
+    assert admin in known_callers(engine)
+
+
+def test_of_a_disabled_one_nobody_is_signed_in_or_signs_in(engine: Engine, domain: str) -> None:
+    people = People(engine, domain=domain)
+    people.with_password()
+    session, tried = people.sign_in(), people.try_()
+    service.disable(engine, domain, "why", NOW, ACTOR)
+    with pytest.raises(NotSignedIn):
+        people.refresh(session.refresh_token)
+    with pytest.raises(WrongCredentials):
+        sessions.open_session(engine, tried, people.now)
+    service.enable(engine, domain, NOW, ACTOR)
+    with pytest.raises(NotSignedIn):
+        people.refresh(session.refresh_token)
+    people.sign_in()
+
+
+@pytest.mark.parametrize("reason", ["", "  ", "x" * 501])
+def test_who_disables_one_says_why(engine: Engine, domain: str, reason: str) -> None:
+    with pytest.raises(Invalid):
+        service.disable(engine, domain, reason, NOW, ACTOR)
+    assert service.show(engine, domain).domain.disabled_at is None
+
+
+ACTS: list[Callable[[Engine, str], object]] = [
+    lambda e, name: service.change(e, name, DomainSettings(), NOW, ACTOR),
+    lambda e, name: service.disable(e, name, "why", NOW, ACTOR),
+    lambda e, name: service.enable(e, name, NOW, ACTOR),
+    service.show,
+]
+
+
+@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.parametrize("name", ["nowhere.example", "gatepost"])
+def test_the_gateways_own_domain_is_none_of_them(
+    engine: Engine, act: Callable[[Engine, str], object], name: str
+) -> None:
+    with pytest.raises(NotFound):
+        act(engine, name)
+
+
+def test_the_command(
+    engine: Engine,
+    name: str,
+    tmp_path: Path,
+    database_url: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(yaml.safe_dump({"database": {"url": database_url}}))
+
+    def command(*arguments: str, code: int = 0) -> str:
+        assert run(["domain", *arguments, "--config", str(config)]) == code
+        captured = capsys.readouterr()
+        return captured.out if code == 0 else captured.err
+
+    assert f"The domain {name} is there" in command("add", name, "--queue-prefix", name)
+    command("add", name, code=3)
+    command("change", name, "--max-undelivered", "5", "--retention-days", "90")
+    said = json.loads(command("change", name, "--queue-prefix", "", "--json"))
+    assert (said["queue"], said["former_queues"]) == (None, [f"{name}:messages"])
+    assert (said["max_undelivered"], said["retention_days"]) == (5, 90)
+    command("disable", name, code=2)
+    command("disable", name, "--reason", "a test")
+    listed = [one for one in command("list").splitlines() if one.startswith(f"{name}  ")]
+    assert listed == [
+        f"{name}  disabled  the shared queue  at most 5 undelivered, kept 90 days"
+        "  0 clients, 0 people"
+    ]
+    said = json.loads(command("enable", name, "--json"))
+    assert said["disabled_at"] is None
+    command("change", name, "--max-undelivered", "0", code=3)
+    command("enable", "nowhere.example", code=4)
+    (entry,) = audited(engine, name, "domain.disabled")
+    assert entry["actor"].startswith("shell:")
