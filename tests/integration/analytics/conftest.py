@@ -37,6 +37,12 @@ SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """What a JVM that lives for a minute doesn't pay back, it leaves undone."""
 
 
+@pytest.fixture(scope="session", autouse=True)
+def leftovers(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What a JVM that is killed leaves behind is not to lie in the machine's own folder."""
+    os.environ["SPARK_LOCAL_DIRS"] = str(tmp_path_factory.mktemp("spark"))
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """As spark-submit would start it, in this process."""
