@@ -64,15 +64,21 @@ def decode(data: bytes | bytearray) -> Envelope:
 class _Trace(msgspec.Struct, frozen=True):
     request_id: str = ""
     traceparent: str = ""
+    domain: str = ""
 
 
 _trace_decoder = msgspec.json.Decoder(_Trace)
 
 
 def trace_of(data: bytes) -> dict[str, str]:
-    """The ids by which an encoded envelope is found in logs and traces; nothing else is read."""
+    """What an encoded envelope is found by in logs and traces, and counted by; nothing else is
+    read."""
     try:
         trace = _trace_decoder.decode(data)
     except UNREADABLE:
         return {}
-    return {"request_id": trace.request_id, "traceparent": trace.traceparent}
+    return {
+        "request_id": trace.request_id,
+        "traceparent": trace.traceparent,
+        "domain": trace.domain,
+    }

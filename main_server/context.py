@@ -17,6 +17,7 @@ from main_server.ca.online import OnlineCa
 from main_server.ca.revoked.source import LedgerSource
 from main_server.database import Ledger
 from main_server.keys.service import Keyring
+from main_server.overview.collecting import Collector
 from main_server.users.passwords import Passwords
 
 
@@ -31,6 +32,7 @@ class Context:
     revocations: LedgerSource
     passwords: Passwords
     queues: Queues
+    overview: Collector
 
 
 def identify(context: Context) -> Callable[[Request], Identity]:

@@ -14,6 +14,7 @@ from gatepost.service.redis import RedisWatch, redis_loop
 from gatepost.service.requests import RequestMetrics, Requests
 from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
+from gatepost.service.vitals import Voice, start_speaking
 from main_server.admin import anchors, certificates, clients, endings, tokens, withdrawing
 from main_server.admin.administrator import by_certificate, by_session
 from main_server.audit.endpoints import create_router as create_audit_router
@@ -39,6 +40,8 @@ from main_server.messages.endpoints import create_posts
 from main_server.messages.endpoints import create_router as create_messages_router
 from main_server.messages.housekeeping import housekeeping_loop, today
 from main_server.messages.partitions import ensure_partitions
+from main_server.overview.collecting import Collector
+from main_server.overview.endpoints import create_router as create_overview_router
 from main_server.reading.endpoints import create_router as create_reading_router
 from main_server.reconcile.loop import Reconciler
 from main_server.sessions.endpoints import create_router as create_sessions_router
@@ -51,23 +54,23 @@ from main_server.users.passwords import Passwords
 async def main(settings: MainServerSettings, child: Child) -> None:
     clock, redis_clock, callers = Clock(), Clock(), Callers()  # the ledger sets the first clock
     watched = Watch(child.log, settings, clock)
-    engine = create_ledger_engine(settings.database)
-    ledger = Ledger(engine, settings.database.pool_size)
+    ledger = Ledger(create_ledger_engine(settings.database), settings.database.pool_size)
     masters = MasterKeys(partial(read_master_keys, settings.keys.master_key_file))
     watch, safety = RedisWatch(), Safety(settings.environment == "production")
     redis = connect(settings.redis.address())
+    queues = Queues(redis, settings.redis.queue_name)
+    voice = Voice(
+        "main_server",
+        lambda: {
+            "ledger": needed(callers.problem),
+            "revocations": needed(watched.revoked.problem),
+            "redis": helpful(watch.problem),
+            "clock": helpful(clock.note or redis_clock.note),
+            "safety": needed(safety.problem),
+        },
+    )
     async with redis, Loops(child.stop) as loops:
-        loops.start(
-            child.heart_loop(
-                lambda: {
-                    "ledger": needed(callers.problem),
-                    "revocations": needed(watched.revoked.problem),
-                    "redis": helpful(watch.problem),
-                    "clock": helpful(clock.note or redis_clock.note),
-                    "safety": needed(safety.problem),
-                }
-            )
-        )
+        start_speaking(loops, child, redis, voice)
         keyring = await _wait_for_keyring(child, ledger, masters, callers, clock)
         checks = Checks(child.log, ledger, redis, safety)
         if keyring is not None:
@@ -84,24 +87,29 @@ async def main(settings: MainServerSettings, child: Child) -> None:
             watched.revoked,
             watched.source,
             Passwords(),
-            Queues(redis, settings.redis.queue_name),
+            queues,
+            Collector(queues, ledger, clock, voice.checks),
         )
-        metrics = RequestMetrics("main_server")
-        app = Requests(create_app(context), child.log, metrics)
         watched.start(loops, child.stop, redis)
         loops.start(callers_loop(child.stop, child.log, ledger, clock, callers))
-        loops.start(Reconciler(child.log, ledger, keyring, context.queues, clock).loop(child.stop))
+        loops.start(Reconciler(child.log, ledger, keyring, queues, clock).loop(child.stop))
         loops.start(redrive_loop(child.stop, child.log, ledger, clock))
         loops.start(audit_loop(child.stop, child.log, ledger, clock))
         loops.start(redis_loop(child.stop, child.log, redis, watch, redis_clock))
+        context.overview.start(loops, child.stop, redis)
         loops.start(housekeeping_loop(child.stop, child.log, ledger, clock))
         loops.start(checks.loop(child.stop))
         ca.start(loops, child.stop)
         loops.start(keys_loop(child.stop, child.log, ledger, keyring, redis_clock, settings.keys))
-        loops.start(serve(app, child.listeners[0], watched.port, child.stop, watched.live))
-        loops.start(
-            serve(Requests(PkiApp(ca), child.log, metrics), child.listeners[1], None, child.stop)
-        )
+        _start_ports(loops, child, context, watched)
+
+
+def _start_ports(loops: Loops, child: Child, context: Context, watched: Watch) -> None:
+    metrics = RequestMetrics("main_server")
+    app = Requests(create_app(context), child.log, metrics)
+    pki = Requests(PkiApp(context.ca), child.log, metrics)
+    loops.start(serve(app, child.listeners[0], watched.port, child.stop, watched.live))
+    loops.start(serve(pki, child.listeners[1], None, child.stop))
 
 
 def create_app(context: Context) -> HotPosts:
@@ -122,6 +130,7 @@ def create_app(context: Context) -> HotPosts:
     api.include_router(create_redrives_router(context))
     api.include_router(create_audit_router(context))
     api.include_router(create_domains_router(context))
+    api.include_router(create_overview_router(context))
     return HotPosts(api, identify(context), create_posts(context))
 
 

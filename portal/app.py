@@ -26,6 +26,7 @@ from portal.pages import (
     issuing,
     links,
     messages,
+    overview,
     revoking,
     signing_in,
     tokens,
@@ -33,7 +34,7 @@ from portal.pages import (
 )
 
 PAGES = (
-    files, signing_in, links, account, messages, failed, users,
+    files, signing_in, links, account, overview, messages, failed, users,
     clients, revoking, client, tokens, issuing, certificates, domains, audit,
 )  # fmt: skip
 """In the order in which their routes are tried."""

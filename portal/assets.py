@@ -1,4 +1,5 @@
-"""The style sheet and the icon: Bootstrap, from its package, and what we add; served by ourselves.
+"""The style sheet, the icon, one script: Bootstrap, from its package, and what we add; served by
+ourselves.
 
 Their addresses name what they hold, so that browsers keep them for good. Bootstrap is dark where a
 page says so; ours is what the reader's system likes, without a script.
@@ -35,7 +36,10 @@ class Assets:
         sheet = with_dark(read_bootstrap()) + (own / "portal.css").read_text()
         self.style = _asset("portal", "css", "text/css; charset=utf-8", sheet.encode())
         self.icon = _asset("icon", "svg", "image/svg+xml", (own / "icon.svg").read_bytes())
-        self.by_path = {one.path: one for one in (self.style, self.icon)}
+        script = (own / "overview.js").read_bytes()
+        self.overview_script = _asset("overview", "js", "text/javascript; charset=utf-8", script)
+        every = (self.style, self.icon, self.overview_script)
+        self.by_path = {one.path: one for one in every}
 
 
 def read_bootstrap() -> str:

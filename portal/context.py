@@ -1,12 +1,14 @@
 """What one process of the portal works with."""
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from portal.assets import Assets
 from portal.keys import Keys
 from portal.main_server import MainServer
 from portal.rendering import Pages
+from portal.streams import Streams
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +21,6 @@ class Context:
     """Whose people sign in without saying where they belong."""
     own_certificates: tuple[Path, ...] = ()
     """The files of those that this portal shows: to browsers, and to the main server."""
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when this process is to end, and with it what would go on by itself."""
+    streams: Streams = field(default_factory=Streams)

@@ -3,6 +3,8 @@ in nobody's frame, and kept by nobody."""
 
 from typing import Any
 
+from fastapi import Request
+
 from gatepost.service.asgi import Header, Receive, Scope, Send
 from gatepost.service.requests import context_of
 
@@ -16,6 +18,7 @@ POLICY = "; ".join(
         "base-uri 'none'",
     )
 )
+LIVE_POLICY = f"{POLICY}; script-src 'self'; connect-src 'self'"
 ALWAYS: list[Header] = [
     (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
@@ -26,6 +29,13 @@ ALWAYS: list[Header] = [
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
 STRICT_TRANSPORT: Header = (b"strict-transport-security", b"max-age=31536000")
+
+
+def allow_our_script(request: Request) -> None:
+    """On a page with live parts: a script of ours, which asks here and nowhere else."""
+    context, name = context_of(request.scope), b"content-security-policy"
+    others = [one for one in context.headers if one[0] != name]
+    context.headers = [*others, (name, LIVE_POLICY.encode())]
 
 
 class Headers:

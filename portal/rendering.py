@@ -6,9 +6,11 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from gatepost.cli.words import duration
 from gatepost.zones import zone_of
-from portal import forms, times
+from portal import charts, forms, times
 from portal.assets import Assets
+from portal.figures import figure
 from portal.lives import validity_of
 from portal.visits import Visit
 
@@ -24,8 +26,14 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self.environment.filters["in_zone"] = times.in_zone
-        self.environment.filters["validity"] = validity_of
+        self.environment.filters |= {
+            "validity": validity_of,
+            "in_zone": times.in_zone,
+            "figure": figure,
+            "duration": duration,
+            "chart_line": charts.line,
+            "highest": charts.highest,
+        }
         self._assets = assets
 
     def make(
@@ -44,3 +52,8 @@ class Pages:
                 **shown,
             )
         return HTMLResponse(text, status, headers=_HEADERS)
+
+    def part(self, template: str, visit: Visit, **shown: Any) -> str:
+        """Of a page that is shown already, as it is now."""
+        with times.seen_from(visit.zone):
+            return self.environment.get_template(template).render(**shown)

@@ -18,6 +18,7 @@ from gatepost.service.requests import RequestMetrics, Requests
 from gatepost.service.revocation import MainServerSource, RedisSource, start_watch
 from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
+from gatepost.service.vitals import Voice, start_speaking
 from proxy.bundles import BundleCache, bundle_loop
 from proxy.claims import Claims
 from proxy.commit import Commit
@@ -64,6 +65,21 @@ async def main(settings: ProxySettings, child: Child) -> None:
         cache = BundleCache(settings.cache.folder)
         lists = RevocationsCache(settings.cache.folder, child.log)
         lists.load(revoked)
+
+        voice = Voice(
+            "proxy",
+            lambda: {
+                "bundle": needed(senders.problem),
+                "revocations": needed(revoked.problem),
+                "stores": needed(commit.problem),
+                "queue": helpful(commit.queue_problem),
+                "ledger": helpful(commit.ledger_problem),
+                "time": needed(None if clock.known else "no shared clock heard yet"),
+                "clock": helpful(clock.note),
+            },
+            depths.totals,
+        )
+
         await look(redis, clock)  # before the first id is made
         async with Loops(child.stop) as loops:
             loops.start(
@@ -92,19 +108,7 @@ async def main(settings: ProxySettings, child: Child) -> None:
             loops.start(replaced.loop(child.stop))
             loops.start(lists.loop(child.stop))
             loops.start(serve(app, child.listeners[0], tls, child.stop, live))
-            loops.start(
-                child.heart_loop(
-                    lambda: {
-                        "bundle": needed(senders.problem),
-                        "revocations": needed(revoked.problem),
-                        "stores": needed(commit.problem),
-                        "queue": helpful(commit.queue_problem),
-                        "ledger": helpful(commit.ledger_problem),
-                        "time": needed(None if clock.known else "no shared clock heard yet"),
-                        "clock": helpful(clock.note),
-                    }
-                )
-            )
+            start_speaking(loops, child, redis, voice)
 
 
 def _make_commit(

@@ -20,6 +20,7 @@ from gatepost.identity import Certificate, Identity, Role
 from gatepost.ids import MessageIds, id_ms
 from gatepost.sealing import Sealer
 from gatepost.tls import TlsFiles
+from gatepost.vitals import Vitals
 from main_server.ca.authority import (
     Order,
     Usage,
@@ -161,3 +162,16 @@ def envelope(
 def changed(struct: Any, **given: Any) -> Any:
     """The same, but for some fields."""
     return msgspec.structs.replace(struct, **given)
+
+
+def vitals_of(number: int = 1, **given: Any) -> Vitals:
+    """Of some process."""
+    whole: dict[str, Any] = {
+        "process": f"{number:016x}",
+        "service": "proxy",
+        "machine": "edge-1",
+        "pid": number,
+        "version": "1.0",
+        "up_ms": 1_000,
+    }
+    return Vitals(**(whole | given))

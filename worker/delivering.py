@@ -11,12 +11,13 @@ from uuid import UUID
 from prometheus_client import Counter, Histogram
 
 from gatepost.clock import Clock
-from gatepost.contract import NO_ENVELOPE, DeliverResult, SettleItem, Settlement
+from gatepost.contract import NO_ENVELOPE, DeliverResult, Result, SettleItem, Settlement
 from gatepost.envelope import trace_of
 from gatepost.logs import Log
 from gatepost.loops import pause
 from gatepost.metrics import LATENCY_SECONDS
 from gatepost.queue import Delivery, Queue, QueueError, Reason, Turns
+from gatepost.vitals import Tally
 from worker.breaker import Breaker
 from worker.main_server import MainServer, Outage, envelope_of
 from worker.policy import Decision, Outcome, decide
@@ -58,6 +59,7 @@ class Deliverer:
         pool: Pool,
         clock: Clock,
         metrics: DeliveryMetrics,
+        tally: Tally,
     ) -> None:
         self._log = log
         self._main_server = main_server
@@ -66,6 +68,7 @@ class Deliverer:
         self._pool = pool
         self._clock = clock
         self._metrics = metrics
+        self._tally = tally
 
     async def delivery_loop(self, stop: asyncio.Event, turns: Turns) -> None:
         """Takes batch after batch, from domain after domain; waits where nothing is ready."""
@@ -108,7 +111,7 @@ class Deliverer:
             raise Outage(str(error) or "the main server takes too long") from None
         self._breaker.succeeded()
         await self._settle(queue, deliveries, decisions)
-        self._record(deliveries, results, self._clock.now_ms() - started)
+        self._record(deliveries, results, decisions, self._clock.now_ms() - started)
 
     async def _tell_ledger(
         self,
@@ -152,11 +155,18 @@ class Deliverer:
         self._metrics.late.inc(applied.count(False))
 
     def _record(
-        self, deliveries: Sequence[Delivery], results: Sequence[DeliverResult], took_ms: int
+        self,
+        deliveries: Sequence[Delivery],
+        results: Sequence[DeliverResult],
+        decisions: Sequence[Decision],
+        took_ms: int,
     ) -> None:
         self._metrics.seconds.observe(took_ms / 1000)
-        for delivery, result in zip(deliveries, results, strict=True):
+        for delivery, result, decision in zip(deliveries, results, decisions, strict=True):
             self._metrics.attempts.labels(result.result).inc()
+            trace = trace_of(delivery.payload)
+            if what := _counted_as(result, decision):
+                self._tally.count(what, trace.get("domain", ""))
             self._log.info(
                 "delivery.attempted",
                 message_id=str(UUID(bytes=delivery.id)),
@@ -164,8 +174,16 @@ class Deliverer:
                 result=result.result,
                 reason=result.reason,
                 ms=took_ms,
-                **trace_of(delivery.payload),
+                **trace,
             )
+
+
+def _counted_as(result: DeliverResult, decision: Decision) -> str | None:
+    """What was delivered before counts no more: its answer was lost on the way."""
+    if result.result is Result.DELIVERED:
+        return "delivered"
+    kinds = {Outcome.RETRY_LATER: "retried", Outcome.DEAD_LETTER: "failed"}
+    return kinds.get(decision.outcome)
 
 
 def _item(

@@ -13,6 +13,8 @@ from gatepost.service.redis import RedisWatch, redis_loop
 from gatepost.service.replaced import Replaced
 from gatepost.service.revocation import MainServerSource, RedisSource, start_watch
 from gatepost.service.supervisor import Child
+from gatepost.service.vitals import Voice, start_speaking
+from gatepost.vitals import Tally
 from worker.breaker import Breaker
 from worker.delivering import Deliverer, DeliveryMetrics
 from worker.main_server import MainServer
@@ -34,7 +36,7 @@ async def main(settings: WorkerSettings, child: Child) -> None:
         main_server = MainServer(client, settings.main_server.timeout)
         heard: Redis = await stack.enter_async_context(connect(settings.redis.address(), 2))
         watch = RedisWatch()
-        breaker, redis_breaker = Breaker(child.log), Breaker(child.log)
+        breaker, redis_breaker, tally = Breaker(child.log), Breaker(child.log), Tally()
         deliverer = Deliverer(
             child.log,
             main_server,
@@ -43,7 +45,20 @@ async def main(settings: WorkerSettings, child: Child) -> None:
             settings.worker,
             clock,
             DeliveryMetrics(),
+            tally,
         )
+
+        voice = Voice(
+            "worker",
+            lambda: {
+                "redis": needed(watch.problem),
+                "main_server": needed(breaker.problem),
+                "revocations": needed(revoked.problem),
+                "clock": helpful(clock.note),
+            },
+            lambda: tally.totals,
+        )
+
         # Each loop has turns of its own: they wait on the signals independently.
         served = [Turns(redis) for _ in range(BATCHES_IN_FLIGHT)]
         for turns in served:
@@ -64,13 +79,4 @@ async def main(settings: WorkerSettings, child: Child) -> None:
             loops.start(expiry_loop(child.stop, served[0], deliverer, breaker))
             loops.start(queues_loop(child.stop, main_server, breaker, queues, served))
             loops.start(redis_loop(child.stop, child.log, redis, watch, clock))
-            loops.start(
-                child.heart_loop(
-                    lambda: {
-                        "redis": needed(watch.problem),
-                        "main_server": needed(breaker.problem),
-                        "revocations": needed(revoked.problem),
-                        "clock": helpful(clock.note),
-                    }
-                )
-            )
+            start_speaking(loops, child, redis, voice)

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gatepost.errors import GatepostError, Invalid, TooManyTries
-from gatepost.people import PasswordChange, Person, Tokens, ZoneChange
+from gatepost.people import PasswordChange, Person, Tokens, UserRole, ZoneChange
 from gatepost.problem import describe
 from gatepost.zones import zone_names
 from portal import cookies, forms
@@ -21,8 +21,9 @@ def create_router(context: Context) -> APIRouter:
     signed_in = visitor(context)
 
     @router.get("/")
-    async def first(_visit: Visit = signed_in) -> Response:
-        return RedirectResponse("/messages", 303)
+    async def first(visit: Visit = signed_in) -> Response:
+        page = "/messages" if visit.claims.role is UserRole.USER else "/overview"
+        return RedirectResponse(page, 303)
 
     @router.get("/account")
     async def account(request: Request, done: str = "", visit: Visit = signed_in) -> Response:

@@ -1,4 +1,4 @@
-"""The style sheet and the icon."""
+"""The style sheet, the icon and the script."""
 
 from fastapi import APIRouter, Request, Response
 

@@ -93,7 +93,7 @@ class Visitor:
 
     def sign_in_as(self, domain: str, name: str, password: str) -> Page:
         self.give_password(domain, name, password)
-        self.page.wait_for_url("**/messages")
+        self.page.wait_for_url(lambda url: urlsplit(url).path in ("/messages", "/overview"))
         return self.page
 
     def give_password(self, domain: str, name: str, password: str) -> None:

@@ -13,6 +13,7 @@ from infra.dev.paths import ROOT, VAR
 FOLDER = VAR / "screenshots"
 DOCUMENTS = ROOT / "docs" / "images"
 SHOWN = {
+    "overview-root-light": "overview",
     "messages-admin-light": "messages",
     "message-retried-dark": "message-dark",
     "failed-light": "failed",

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+from playwright.sync_api import expect
+
 from gatepost.people import UserRole
 from main_server.users import links
 from tests.acceptance.browser import places_of_holders
@@ -10,8 +12,8 @@ from tests.acceptance.browser.harbour import DOMAIN, Harbour
 from tests.acceptance.browser.place import Place, at
 
 WRONG_DAYS = "/messages?first=2030-01-01&last=2029-01-01"
-PATHS_THAT_SHOW_NO_PAGE = {"/", "/static/{name}"}
-"""The one sends elsewhere, the other has the style sheet."""
+PATHS_THAT_SHOW_NO_PAGE = {"/", "/static/{name}", "/overview/stream"}
+"""The first sends elsewhere, the second has the style sheet, the third goes on and on."""
 
 
 def _wrong_password(visitor: Visitor, harbour: Harbour) -> None:
@@ -67,6 +69,11 @@ def _checked(visitor: Visitor, harbour: Harbour) -> None:
     visitor.says("entries are as they were written")
 
 
+def _live(visitor: Visitor, harbour: Harbour) -> None:
+    visitor.goto("/overview")
+    expect(visitor.page.locator("#live-state")).to_have_text("Live")
+
+
 def _now() -> datetime:
     return datetime.now(UTC)
 
@@ -77,6 +84,8 @@ PLACES = [
     Place("login-out", "/login", "login.html", None, at("/login?done=signed-out")),
     Place("login-refused", "/d/{domain}/login", "login.html", None, _wrong_password),
     Place("set-password", "/password/{token}", "set_password.html", None, _link),
+    Place("overview", "/overview", "overview.html", "admin", _live),
+    Place("overview-root", "/overview", "overview.html", "root", _live),
     Place("messages", "/messages", "messages.html", "user", at("/messages")),
     Place("messages-admin", "/messages", "messages.html", "admin", at("/messages")),
     Place("messages-root", "/messages", "messages.html", "root", at("/messages")),

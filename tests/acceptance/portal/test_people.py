@@ -43,7 +43,7 @@ def test_the_first_admin_signs_in_as_the_stack_says(site: Site, browsers: Any) -
     password = file.read_text().strip()
     browser = browsers()
     page = browser.sign_in(admin["user"], password)
-    assert (page.status_code, page.url.path) == (200, "/messages")
+    assert (page.status_code, page.url.path) == (200, "/overview")
     assert "super-admin" in browser.http.get("/account").text
     for log in site.stack.place.logs.glob("*.log*"):
         assert password not in log.read_text(errors="replace"), log

@@ -17,6 +17,7 @@ from main_server.keys.service import Keyring
 from main_server.reading.listed.repository import Span
 from main_server.reading.scope import Asked
 from main_server.reading.search import Page, Query, search
+from main_server.tables import domains
 from main_server.users.viewer import UserRole, Viewer
 from tests.integration.main_server.conftest import Room
 
@@ -41,6 +42,11 @@ class Town:
         ids = [self.ids.new() for _ in range(count)]
         room.register(*(room.envelope(message_id=one, **given) for one in ids))
         return ids
+
+    def own_queue(self, name: str) -> None:
+        """From now on its messages wait apart from others'."""
+        change = domains.update().where(domains.c.domain == self.domain).values(queue=name)
+        transact(self.engine, lambda c: c.execute(change))
 
     def user(self, *names: str) -> Viewer:
         clients = frozenset(f"{self.domain}:{name}" for name in names)

@@ -73,12 +73,13 @@ def test_of_a_trace_nothing_but_the_ids_is_read() -> None:
     assert trace_of(encode(one)) == {
         "request_id": one.request_id,
         "traceparent": one.traceparent,
+        "domain": one.domain,
     }
 
 
 @given(st.binary(max_size=100))
 def test_a_trace_of_anything_is_never_an_error(noise: bytes) -> None:
-    assert set(trace_of(noise)) <= {"request_id", "traceparent"}
+    assert set(trace_of(noise)) <= {"request_id", "traceparent", "domain"}
 
 
 def test_what_is_not_utf8_is_unreadable_and_no_error_of_another_kind() -> None:

@@ -3,6 +3,7 @@
 The main server here signs tokens as the real one does and says what a test wants it to.
 """
 
+import asyncio
 import json
 import re
 from datetime import UTC, datetime, timedelta
@@ -99,7 +100,8 @@ class Browser:
         )
         self.keys = Keys()
         main_server = MainServer(client)
-        context = Context(main_server, self.keys, Pages(ASSETS), ASSETS, "gatepost", own)
+        self.stop = asyncio.Event()
+        context = Context(main_server, self.keys, Pages(ASSETS), ASSETS, "gatepost", own, self.stop)
         app: Any = Requests(
             create_app(context, strict_transport=True),
             self.log,

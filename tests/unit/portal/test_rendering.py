@@ -7,6 +7,15 @@ import pytest
 from jinja2 import StrictUndefined
 
 from gatepost.holders import Ending
+from gatepost.overview import (
+    ExpiresSoon,
+    Flow,
+    OfDomain,
+    Overview,
+    Part,
+    Process,
+    Waiting,
+)
 from gatepost.people import Account, PasswordLink, Person, UserRole
 from gatepost.service.access_tokens import Claims
 from gatepost.shown import (
@@ -156,10 +165,58 @@ CASES += [
     for filters in FILTERS
     for count in (0, 1, 2)
 ]
+FLOWS = [Flow(None, 0, []), Flow(12.0, 3, [None, 1.0])]
+WAITING: dict[str, Any] = {
+    "undelivered": 9,
+    "ready": 1,
+    "retrying": 2,
+    "in_hand": 3,
+    "exposed": 1,
+    "oldest_ms": 1500,
+    "series": [1.0, None],
+}
+
+
+def overview(flow: Flow, domain: str | None, *, full: bool) -> Overview:
+    process: dict[str, Any] = {"service": HOSTILE, "machine": HOSTILE, "version": HOSTILE, "pid": 1}
+    of_domain: dict[str, Any] = {"domain": HOSTILE, "retried": 0, "failed": 0}
+    return Overview(
+        at=NOW,
+        domain=domain,
+        covers_seconds=600,
+        accepted=flow,
+        delivered=flow,
+        retried=flow,
+        failed=flow,
+        waiting=Waiting(**WAITING, in_line=1, limit=5 if domain else None) if full else None,
+        parts=[Part(HOSTILE, state, HOSTILE) for state in ("ok", "trouble", "unknown", HOSTILE)],
+        processes=[
+            Process(**process, up_seconds=1, silent_seconds=silent, problems=problems)
+            for silent in (0, 9)
+            for problems in ([], [HOSTILE])
+        ]
+        * full,
+        domains=[
+            OfDomain(**of_domain, accepted=a, delivered=a, undelivered=w, oldest_ms=w, shared=full)
+            for a, w in ((None, None), (1.5, 3))
+        ]
+        * full,
+        certificates=[ExpiresSoon(d, HOSTILE, HOSTILE, NOW, n) for n in (0, 1, 2) for d in "ab"]
+        * full,
+    )
+
+
+CASES += [
+    ("overview.html", {"overview": overview(flow, domain, full=full), "script": HOSTILE})
+    for flow in FLOWS
+    for domain in (None, HOSTILE)
+    for full in (True, False)
+]
 FOR_PEOPLE = {"messages.html", "message.html", "failed.html", "redrive.html"}
 FOR_PEOPLE |= {"users.html", "user_link.html"} | {name for name, _ in holder_cases.CASES}
 FOR_PEOPLE |= {name for name, _ in domain_cases.CASES}
 PARTS = {"base.html", "fields.html", "shown.html", "holders.html", "domain_fields.html"}
+PARTS |= {"overview_figures.html"}
 CASES += holder_cases.CASES + domain_cases.CASES
 
 

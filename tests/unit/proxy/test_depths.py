@@ -100,3 +100,18 @@ def full(depths: Depths, domain: KnownDomain) -> bool:
     except Backlogged:
         return True
     return False
+
+
+def test_what_was_accepted_is_known_by_domain_without_being_counted_for_itself() -> None:
+    depths = Depths(processes=2)
+    other = KnownDomain("other.example", None, 10)
+    for _ in range(3):
+        depths.accepted(DOMAIN)
+    assert depths.totals() == {"accepted": {"example.com": 3}}
+    depths.saw("example.com", 7)
+    depths.accepted(DOMAIN)
+    depths.accepted(other)
+    depths.saw("example.com", 0)
+    depths.saw("other.example", 0)
+    depths.accepted(DOMAIN)
+    assert depths.totals() == {"accepted": {"example.com": 5, "other.example": 1}}

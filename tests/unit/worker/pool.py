@@ -23,6 +23,7 @@ from gatepost.contract import (
     encode_json,
 )
 from gatepost.queue import Delivery, Reason
+from gatepost.vitals import Tally
 from tests.factories import ids
 from tests.heard import HeardLog
 from worker.breaker import Breaker
@@ -139,6 +140,7 @@ class Worker:
     def __init__(self, **rules: Any) -> None:
         self.main, self.queue, self.log = FakeMain(), FakeQueue(), HeardLog()
         self.breaker, self.redis_breaker = Breaker(self.log), Breaker(self.log)
+        self.tally = Tally()
         self.deliverer = Deliverer(
             self.log,
             self.main.client,
@@ -147,6 +149,7 @@ class Worker:
             Pool.model_validate(rules),
             Clock(),
             metrics(),
+            self.tally,
         )
 
     async def deliver(self, *deliveries: Delivery) -> None:

@@ -49,6 +49,23 @@ async def test_each_delivery_ends_as_its_own_result_says() -> None:
     assert told[UUID(bytes=refused.id)].reason == "unreadable"
 
 
+async def test_what_was_done_is_counted_by_domain() -> None:
+    worker = Worker(max_attempts=3)
+    of_a, of_b = (b'{"domain":"a.example"}', b'{"domain":"b.example"}')
+    good, also, already, later = (delivery(1, p) for p in (of_a, of_b, of_a, of_a))
+    used, strange = delivery(3, of_b), delivery(1, b"\xff")
+    worker.main.answer(already, Result.ALREADY)
+    for one in (later, used):
+        worker.main.answer(one, Result.REFUSED, reason="unstorable", retryable=True)
+    worker.main.answer(strange, Result.REFUSED, reason="unreadable")
+    await worker.deliver(good, also, already, later, used, strange)
+    assert worker.tally.totals == {
+        "delivered": {"a.example": 1, "b.example": 1},
+        "retried": {"a.example": 1},
+        "failed": {"b.example": 1, "": 1},
+    }
+
+
 async def test_a_failure_is_in_the_ledger_before_it_is_in_the_queue() -> None:
     worker, one = Worker(), delivery()
     worker.main.answer(one, Result.REFUSED, reason="refused")

@@ -15,10 +15,9 @@ from gatepost.contract import Settlement
 from gatepost.envelope import Envelope, encode
 from gatepost.errors import NotFound, Unavailable
 from gatepost.queue import Entry, Queues, connect
-from main_server.database import Ledger, transact
+from main_server.database import Ledger
 from main_server.reading.documents import message_document
 from main_server.reading.story import Story, story_of
-from main_server.tables import domains
 from main_server.users.viewer import Viewer
 from tests.integration.main_server.conftest import settlement
 from tests.integration.main_server.town import SUPER, Town
@@ -130,8 +129,7 @@ async def test_what_only_the_queue_has_is_told_to_whose_it_is(town: Town, queues
 
 async def test_the_queue_of_its_domain_is_looked_into(town: Town, queues: Queues) -> None:
     name = f"{town.domain}:messages"
-    change = domains.update().where(domains.c.domain == town.domain).values(queue=name)
-    transact(town.engine, lambda c: c.execute(change))
+    town.own_queue(name)
     envelope = town.client("a").envelope(queue=name)
     await waits(queues, envelope, name)
     assert (await story(town, queues, envelope, town.user("a"))).row.queue == name

@@ -1,0 +1,88 @@
+"""What the portal shows of how the place does, as the main server says it.
+
+What a domain's administrator isn't told is None or empty, never zero: a figure of what they share
+with others would tell of these (I12). Times are ISO 8601, UTC.
+"""
+
+import msgspec
+
+
+class Flow(msgspec.Struct, frozen=True):
+    """Messages of one kind. None where it wasn't known; `series` is oldest first."""
+
+    per_second: float | None
+    count: int
+    """In the time that the series covers."""
+    series: list[float | None]
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """What waits in the queues that are nobody else's."""
+
+    undelivered: int
+    ready: int
+    retrying: int
+    in_hand: int
+    in_line: int
+    exposed: int
+    oldest_ms: int
+    limit: int | None
+    """Above which nothing more is taken from the domain."""
+    series: list[float | None]
+
+
+class Part(msgspec.Struct, frozen=True):
+    """Of the place. `state` is ok, trouble or unknown."""
+
+    name: str
+    state: str
+    words: str
+
+
+class Process(msgspec.Struct, frozen=True, kw_only=True):
+    service: str
+    machine: str
+    pid: int
+    version: str
+    up_seconds: int
+    silent_seconds: int
+    problems: list[str]
+
+
+class OfDomain(msgspec.Struct, frozen=True, kw_only=True):
+    """`undelivered` and `oldest_ms` are of its queue, which it may share with others."""
+
+    domain: str
+    accepted: float | None
+    delivered: float | None
+    retried: int
+    failed: int
+    undelivered: int | None
+    oldest_ms: int | None
+    shared: bool
+
+
+class ExpiresSoon(msgspec.Struct, frozen=True):
+    domain: str
+    role: str
+    name: str
+    not_after: str
+    days: int
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """`domain` is None for who sees all of them. Without `waiting` the queue is shared, or Redis
+    doesn't answer: the part that is called Queue says which."""
+
+    at: str
+    domain: str | None
+    covers_seconds: int
+    accepted: Flow
+    delivered: Flow
+    retried: Flow
+    failed: Flow
+    waiting: Waiting | None
+    parts: list[Part]
+    processes: list[Process]
+    domains: list[OfDomain]
+    certificates: list[ExpiresSoon]

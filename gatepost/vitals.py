@@ -1,0 +1,52 @@
+"""Vitals: what each process says of itself, once a second, to whoever listens.
+
+They are published in Redis and kept nowhere: who has died says nothing, and a full Redis carries
+them as well. Totals count from the start of a process, so that a missed turn costs nothing.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+CHANNEL = "gatepost:vitals"
+EVERY_SECONDS = 1.0
+MOST_BYTES = 256 * 1024
+MOST_DOMAINS = 1_000
+
+Name = Annotated[str, Meta(pattern=r"\A[a-z_]{1,32}\Z")]
+Detail = Annotated[str, Meta(max_length=1_000)]
+Ms = Annotated[int, Meta(ge=0)]
+
+
+class Vitals(msgspec.Struct, frozen=True, kw_only=True):
+    process: Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
+    """Drawn at its start: another that comes to have its number is not the same."""
+    service: Name
+    machine: Annotated[str, Meta(max_length=255)]
+    pid: int
+    version: Annotated[str, Meta(max_length=64)]
+    up_ms: Ms
+    """Since its start, by a clock that nobody sets."""
+    checks: dict[Name, tuple[bool, Detail | None]] = {}
+    """As /readyz shows them: whether it is ready by each, and what there is to say of it."""
+    totals: dict[Name, dict[str, Annotated[int, Meta(ge=0)]]] = {}
+    """Of messages, by what was done with them and by domain."""
+    leaving: bool = False
+
+
+class Tally:
+    """Counts of one process, by domain. Of more domains than there can be, one sum."""
+
+    def __init__(self) -> None:
+        self.totals: dict[str, dict[str, int]] = {}
+
+    def count(self, what: str, domain: str) -> None:
+        of_each = self.totals.setdefault(what, {})
+        if domain not in of_each and len(of_each) >= MOST_DOMAINS:
+            domain = ""
+        of_each[domain] = of_each.get(domain, 0) + 1
+
+
+encode_vitals = msgspec.json.Encoder().encode
+decode_vitals = msgspec.json.Decoder(Vitals).decode

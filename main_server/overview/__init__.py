@@ -1,0 +1,1 @@
+"""The overview: how the whole place does, for administrators. Nothing here is kept anywhere."""

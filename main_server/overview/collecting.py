@@ -1,0 +1,118 @@
+"""One collection for all who look, in each process of the main server: a sample every two seconds.
+
+Redis is asked for the queues, the ledger now and then for the domains and certificates, each by a
+loop of its own, so that a store that hangs holds up neither the other nor who looks.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from redis.asyncio import Redis
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from gatepost.clock import Clock, from_ms
+from gatepost.loops import Loops, pause
+from gatepost.queue import QueueError, Queues, Stats
+from gatepost.service.ops import Checks
+from gatepost.vitals import Vitals
+from main_server.database import Ledger, transact
+from main_server.overview import repository
+from main_server.overview.heard import Flows, Heard, heard_loop
+from main_server.overview.repository import Survey
+
+SAMPLE_SECONDS, SURVEY_SECONDS = 2.0, 10.0
+KEPT = 300
+"""Ten minutes."""
+QUEUES_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """`flows` is None before anything could be counted, `queues` where Redis didn't answer."""
+
+    flows: Flows | None
+    queues: dict[str, Stats] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All that is known at a moment; what of it is shown depends on who looks. The last of the
+    `samples` is the latest; `processes` come with the seconds since they were heard."""
+
+    at_ms: int
+    checks: Checks
+    processes: list[tuple[Vitals, float]]
+    samples: Sequence[Sample]
+    survey: Survey | None
+    default_queue: str
+
+    def queue_of(self, name: str | None) -> str:
+        return name or self.default_queue
+
+
+class Collector:
+    def __init__(
+        self, queues: Queues, ledger: Ledger, clock: Clock, checks: Callable[[], Checks]
+    ) -> None:
+        self.heard = Heard()
+        self._queues = queues
+        self._ledger = ledger
+        self._clock = clock
+        self._checks = checks
+        self._samples: deque[Sample] = deque(maxlen=KEPT)
+        self._survey: Survey | None = None
+
+    def start(self, loops: Loops, stop: asyncio.Event, redis: Redis) -> None:
+        loops.start(heard_loop(stop, redis, self.heard))
+        loops.start(self.sample_loop(stop))
+        loops.start(self.survey_loop(stop))
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(
+            self._clock.now_ms(),
+            self._checks(),
+            self.heard.processes(),
+            list(self._samples),
+            self._survey,
+            self._queues.full_name(None),
+        )
+
+    async def sample(self) -> None:
+        queues = await self._ask_queues()
+        flows = self.heard.take()
+        known = queues is not None and any(True for _ in self.heard.processes())
+        self._samples.append(Sample(flows if known else None, queues))
+
+    async def survey(self) -> None:
+        """What can't be asked stays as it was when it last could."""
+        with suppress(SQLAlchemyError):  # the checks say so
+            self._survey = await self._ledger.run(_survey, self._clock)
+
+    async def sample_loop(self, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            await self.sample()
+            await pause(stop, SAMPLE_SECONDS)
+
+    async def survey_loop(self, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            await self.survey()
+            await pause(stop, SURVEY_SECONDS)
+
+    async def _ask_queues(self) -> dict[str, Stats] | None:
+        names = {None} | {one.queue for one in self._survey.domains} if self._survey else {None}
+        try:
+            async with asyncio.timeout(QUEUES_SECONDS):
+                return {
+                    name: await self._queues.named(name).stats()
+                    for name in {self._queues.full_name(one) for one in names}
+                }
+        except (QueueError, TimeoutError):
+            return None
+
+
+def _survey(engine: Engine, clock: Clock) -> Survey:
+    return transact(engine, lambda c: repository.survey(c, from_ms(clock.now_ms())))

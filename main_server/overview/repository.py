@@ -1,0 +1,55 @@
+"""SQL for the overview: the domains with their queues, and certificates that expire soon."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, exists, select
+
+from gatepost.bundle import KnownDomain
+from gatepost.identity import INFRASTRUCTURE_DOMAIN, Role
+from main_server.edge.repository import list_domains
+from main_server.tables import certificates
+
+SOON = timedelta(days=30)
+MOST = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Expiring:
+    domain: str
+    role: str
+    name: str
+    not_after: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Our own domain sends nothing, so it shares no queue with anybody."""
+
+    domains: list[KnownDomain]
+    expiring: list[Expiring]
+
+
+def survey(connection: Connection, now: datetime) -> Survey:
+    domains = [one for one in list_domains(connection) if one.name != INFRASTRUCTURE_DOMAIN]
+    return Survey(domains, list_expiring(connection, now))
+
+
+def list_expiring(connection: Connection, now: datetime) -> list[Expiring]:
+    """Active ones, the next to expire first. Who has a newer one already has nothing to do."""
+    c, newer = certificates.c, certificates.alias("newer")
+    replaced = exists().where(
+        newer.c.domain == c.domain,
+        newer.c.name == c.name,
+        newer.c.role == c.role,
+        newer.c.status == "active",
+        newer.c.not_after > c.not_after,
+    )
+    query = (
+        select(c.domain, c.role, c.name, c.not_after)
+        .where(c.status == "active", c.not_after > now, c.not_after <= now + SOON, ~replaced)
+        .where(c.role.in_([role.value for role in Role]))
+        .order_by(c.not_after, c.domain, c.name)
+        .limit(MOST)
+    )
+    return [Expiring(*row) for row in connection.execute(query)]
