@@ -40,7 +40,9 @@ SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 @pytest.fixture(scope="session", autouse=True)
 def leftovers(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What a JVM that is killed leaves behind is not to lie in the machine's own folder."""
-    os.environ["SPARK_LOCAL_DIRS"] = str(tmp_path_factory.mktemp("spark"))
+    folder = tmp_path_factory.mktemp("spark")
+    os.environ["SPARK_LOCAL_DIRS"] = str(folder)
+    os.environ["SPARK_SUBMIT_OPTS"] = f"-Djava.io.tmpdir={folder}"
 
 
 @pytest.fixture(scope="session")
