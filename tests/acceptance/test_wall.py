@@ -77,7 +77,8 @@ WITHOUT_ID = {
 """What is posted here concerns oneself, or makes what is new in one's own domain."""
 LISTS = {"/messages", "/failed", "/failed/messages", "/failed/redrives", "/users"}
 LISTS |= {"/certificates", "/clients", "/tokens", "/endings", "/domains", "/audit"}
-OF_EVERYBODY = {"/keys", "/session", "/audit/check"}
+OF_EVERYBODY = {"/keys", "/session", "/audit/check", "/overview"}
+"""Lists of nothing. What the overview counts changes by itself: its wall is tested where it is."""
 PAGES_OF_EVERYBODY = {"/static/{name}", "/d/{domain}/login", "/password/{token}"}
 
 
