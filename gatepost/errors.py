@@ -81,6 +81,18 @@ class WrongCredentials(GatepostError):
     """The name or the password is wrong."""
 
 
+class WrongCode(GatepostError):
+    """This code is not right. An authenticator's is good once, and for a minute or so."""
+
+
+class SecondStepWanted(GatepostError):
+    """Give a code of your authenticator first."""
+
+
+class SecondStepMissing(GatepostError):
+    """Set up an authenticator first: who administers can't do without."""
+
+
 class FormRefused(GatepostError):
     """This form was open for too long, or isn't of this portal. Load its page again."""
 

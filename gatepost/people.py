@@ -74,6 +74,32 @@ class Person(msgspec.Struct, frozen=True):
     last_login_at: str | None
     """The time before this one."""
     time_zone: str | None = None
+    second_step: bool = False
+    """Whether this session was begun with a code as well."""
+
+
+class SecondStepCode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Of an authenticator or a recovery code, however it was typed; `address` as in SignIn."""
+
+    code: str
+    address: str
+
+
+class SecondStep(msgspec.Struct, frozen=True):
+    """`demanded` of those who administer. While one is being set up, `key` is for typing and
+    `uri` for a picture; once it is on, nobody sees them again."""
+
+    on: bool
+    demanded: bool
+    recovery_codes_left: int
+    key: str | None = None
+    uri: str | None = None
+
+
+class RecoveryCodes(msgspec.Struct, frozen=True):
+    """Shown once; each is good once."""
+
+    codes: list[str]
 
 
 class TokenKey(msgspec.Struct, frozen=True):
@@ -95,6 +121,13 @@ class NewPerson(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     client_ids: list[str] = []
 
 
+class RightsChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All that somebody may from now on."""
+
+    role: UserRole
+    client_ids: list[str]
+
+
 class Account(msgspec.Struct, frozen=True):
     """Somebody who may sign in, for those who administer them."""
 
@@ -106,6 +139,8 @@ class Account(msgspec.Struct, frozen=True):
     created_at: str
     disabled_at: str | None
     last_login_at: str | None
+    second_step: bool = False
+    """Whether they have an authenticator."""
 
 
 class Accounts(msgspec.Struct, frozen=True):

@@ -33,6 +33,8 @@ class Context:
     passwords: Passwords
     queues: Queues
     overview: Collector
+    second_step_demanded: bool
+    """Of those who administer."""
 
 
 def identify(context: Context) -> Callable[[Request], Identity]:

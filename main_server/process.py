@@ -44,11 +44,13 @@ from main_server.overview.collecting import Collector
 from main_server.overview.endpoints import create_router as create_overview_router
 from main_server.reading.endpoints import create_router as create_reading_router
 from main_server.reconcile.loop import Reconciler
+from main_server.second_step.endpoints import create_router as create_second_step_router
 from main_server.sessions.endpoints import create_router as create_sessions_router
 from main_server.settings import MainServerSettings
 from main_server.users.administering import create_router as create_administering_router
 from main_server.users.endpoints import create_router as create_users_router
 from main_server.users.passwords import Passwords
+from main_server.users.rights import create_router as create_rights_router
 
 
 async def main(settings: MainServerSettings, child: Child) -> None:
@@ -89,6 +91,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
             Passwords(),
             queues,
             Collector(queues, ledger, clock, voice.checks),
+            settings.second_step_demanded,
         )
         watched.start(loops, child.stop, redis)
         loops.start(callers_loop(child.stop, child.log, ledger, clock, callers))
@@ -124,7 +127,9 @@ def create_app(context: Context) -> HotPosts:
     api.include_router(anchors.create_router(context, by_program))
     api.include_router(create_sessions_router(context))
     api.include_router(create_users_router(context))
+    api.include_router(create_rights_router(context))
     api.include_router(create_administering_router(context))
+    api.include_router(create_second_step_router(context))
     api.include_router(create_reading_router(context))
     api.include_router(create_failed_router(context))
     api.include_router(create_redrives_router(context))

@@ -93,6 +93,9 @@ class UsersOnly(ServiceSettings):
 
 
 class MainServerSettings(ServiceSettings):
+    second_step_in_development: bool = False
+    """Who administers has an authenticator, or can do nothing but set one up. In development they
+    do without, unless this is set; elsewhere there is no doing without."""
     server: Server = Server(port=8000)
     pki: Listen = Listen(port=8002)
     ops: Listen = Listen(port=9000)
@@ -103,3 +106,7 @@ class MainServerSettings(ServiceSettings):
     ca: Authority
     portal_url: PortalUrl | None = None
     """Of the portal, as people reach it: links for them begin with it."""
+
+    @property
+    def second_step_demanded(self) -> bool:
+        return self.environment != "development" or self.second_step_in_development

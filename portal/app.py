@@ -7,7 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from starlette.exceptions import HTTPException
 
-from gatepost.errors import GatepostError, NotSignedIn
+from gatepost.errors import GatepostError, NotSignedIn, SecondStepMissing, SecondStepWanted
 from gatepost.problem import describe
 from gatepost.service.api import in_our_words
 from gatepost.service.requests import context_of
@@ -20,6 +20,7 @@ from portal.pages import (
     certificates,
     client,
     clients,
+    code,
     domains,
     failed,
     files,
@@ -28,13 +29,15 @@ from portal.pages import (
     messages,
     overview,
     revoking,
+    rights,
+    second_step,
     signing_in,
     tokens,
     users,
 )
 
 PAGES = (
-    files, signing_in, links, account, overview, messages, failed, users,
+    files, signing_in, code, second_step, links, account, overview, messages, failed, rights, users,
     clients, revoking, client, tokens, issuing, certificates, domains, audit,
 )  # fmt: skip
 """In the order in which their routes are tried."""
@@ -76,6 +79,10 @@ def _refuse(context: Context, request: Request, error: Exception) -> Response:
     if isinstance(error, NotSignedIn):
         cookies.forget_tokens(request)
         return RedirectResponse("/login", 303)
+    if isinstance(error, SecondStepWanted):
+        return RedirectResponse(code.CODE_PAGE, 303)
+    if isinstance(error, SecondStepMissing):
+        return RedirectResponse(second_step.SET_UP_PAGE, 303)
     page = context.pages.make(
         request, "problem.html", None, problem.status, problem=problem.document
     )

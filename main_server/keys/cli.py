@@ -28,6 +28,7 @@ class Rotatable(StrEnum):
     SEALING = "sealing"
     NUMBER_MAC = "number-mac"
     ACCESS_TOKEN = "access-token"
+    TOTP = "totp"
 
 
 Client = Annotated[
@@ -86,6 +87,7 @@ def rotate(
     sealing     what the edge seals to; replaced every day anyway
     number-mac  by which numbers are found; older messages are still found by the older keys
     access-token  signs what says who has signed in to the portal; the old one counts for an hour
+    totp        seals the secrets of authenticators; older ones are still opened by the older keys
     """
     from main_server.keys import commands
 

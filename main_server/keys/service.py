@@ -32,7 +32,7 @@ from main_server.database import transact
 from main_server.keys import repository, service_keys
 from main_server.keys.data_keys import DataKeyring, DataKeys
 from main_server.keys.lifetimes import TOKEN_KEY_AFTERLIFE, use_until
-from main_server.keys.master import MasterKeys
+from main_server.keys.master import MasterKey, MasterKeys
 from main_server.keys.repository import ServiceKey
 from main_server.keys.rows.form import open_row
 
@@ -90,6 +90,18 @@ class Keyring:
             if key.kid in known.signing
             and (key.retired_at is None or now < key.retired_at + TOKEN_KEY_AFTERLIFE)
         }
+
+    def seal_totp(self, user_id: bytes, secret: bytes) -> tuple[bytes, bytes]:
+        """The key's id, and the secret of somebody's authenticator, sealed and bound to them."""
+        kid = service_keys.current_of(self._known.stored, "totp").kid
+        return kid, self._known.totp[kid].wrap(secret, _totp_purpose(user_id))
+
+    def open_totp(self, user_id: bytes, kid: bytes, sealed: bytes) -> bytes:
+        """The secret of somebody's authenticator. Raises KeysUnavailable."""
+        known = self._known if kid in self._known.totp else self._reload()
+        if kid not in known.totp:
+            raise KeysUnavailable("The key of this authenticator is not there: restore the backup.")
+        return known.totp[kid].unwrap(sealed, _totp_purpose(user_id))
 
     def open_envelope(self, envelope: Envelope) -> bytes:
         """The sealed content.
@@ -178,6 +190,7 @@ class _Known:
     private: dict[bytes, X25519PrivateKey]
     signing: dict[bytes, Ed25519PrivateKey]
     macs: dict[bytes, bytes]
+    totp: dict[bytes, MasterKey]
     locked: frozenset[bytes]
     contexts: Callable[[bytes, bytes], bytes]
 
@@ -196,6 +209,7 @@ def _unwrap_all(masters: MasterKeys, stored: Sequence[ServiceKey]) -> _Known:
         kid: Ed25519PrivateKey.from_private_bytes(secrets[kid]) for kid in kids["access_token"]
     }
     macs = {kid: secrets[kid] for kid in kids["number_mac"] | kids["edge_mac"]}
+    totp = {kid: MasterKey(secrets[kid]) for kid in kids["totp"]}
 
     @lru_cache(maxsize=_CONTEXTS)
     def contexts(kid: bytes, encapsulated: bytes) -> bytes:
@@ -205,7 +219,7 @@ def _unwrap_all(masters: MasterKeys, stored: Sequence[ServiceKey]) -> _Known:
             raise CannotOpen() from None
 
     locked = frozenset(key.kid for key in stored) - set(secrets)
-    return _Known(list(stored), private, signing, macs, locked, contexts)
+    return _Known(list(stored), private, signing, macs, totp, locked, contexts)
 
 
 def _kids(stored: Sequence[ServiceKey], purpose: str) -> set[bytes]:
@@ -216,6 +230,10 @@ def open_keyring(engine: Engine, masters: MasterKeys) -> Keyring:
     """The keyring of this ledger; makes the keys that a new one lacks."""
     service_keys.begin(engine, masters)
     return Keyring(masters, lambda: transact(engine, repository.list_service_keys))
+
+
+def _totp_purpose(user_id: bytes) -> bytes:
+    return b"gatepost totp secret of " + user_id
 
 
 def _number_mac(key: bytes, domain: str, number: str) -> bytes:

@@ -1,5 +1,5 @@
 """Service keys: those by which the edge seals, numbers are found, the edge names repeats, and
-people's access tokens are signed.
+people's access tokens are signed, and the secrets of their authenticators sealed.
 
 Of each purpose one is current. A sealing key is replaced every day, and the private half of the old
 one destroyed as soon as nothing can be left that only it opens; no copy of what was sent before can
@@ -21,7 +21,7 @@ from main_server.keys.lifetimes import dies_at, is_due
 from main_server.keys.master import KEY_BYTES, MasterKey, MasterKeys, service_purpose
 from main_server.keys.repository import ServiceKey
 
-PURPOSES = ("sealing", "number_mac", "edge_mac", "access_token")
+PURPOSES = ("sealing", "number_mac", "edge_mac", "access_token", "totp")
 
 
 def begin(engine: Engine, masters: MasterKeys) -> None:

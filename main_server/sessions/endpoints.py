@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
-from msgspec.structs import replace
 
 from gatepost.clock import from_ms, iso, to_ms
 from gatepost.contract import encode_json
@@ -23,6 +22,7 @@ from gatepost.service.api import allow
 from gatepost.service.requests import context_of
 from main_server.admin.bodies import read
 from main_server.context import Context, identify
+from main_server.second_step.stage import Stage
 from main_server.sessions import browsers, service
 from main_server.sessions.backoff import shown
 from main_server.sessions.portals import serves
@@ -36,6 +36,7 @@ def create_router(context: Context) -> APIRouter:
     router = APIRouter(prefix="/api/portal")
     portal = allow(identify(context), Role.PORTAL)
     seen = seen_by(context)
+    at_any_stage = seen_by(context, stages=tuple(Stage))
 
     @router.get("/keys", dependencies=[portal])
     async def token_keys() -> Response:
@@ -52,7 +53,7 @@ def create_router(context: Context) -> APIRouter:
         opened = await _sign_in(context, caller, wanted)
         about.event = "session.opened"
         about.fields["user"] = str(UUID(bytes=opened.user.user_id))
-        return _tokens(context, opened, in_a_browser=True)
+        return _tokens(context, opened, in_a_browser=opened.whole)
 
     @router.post("/session/refresh")
     async def refresh(request: Request, caller: Identity = portal) -> Response:
@@ -66,7 +67,7 @@ def create_router(context: Context) -> APIRouter:
         return _answer(_person(asker))
 
     @router.delete("/session", status_code=204)
-    async def sign_out(asker: Seen = seen) -> Response:
+    async def sign_out(asker: Seen = at_any_stage) -> Response:
         session_id = UUID(bytes=asker.session.session_id)
         await context.ledger.run(service.end, session_id, _now(context))
         return Response(status_code=204)
@@ -98,13 +99,8 @@ def _who(wanted: SignIn) -> tuple[str, str]:
 
 
 def _tokens(context: Context, opened: Opened, *, in_a_browser: bool = False) -> Response:
-    """`in_a_browser` is where the password was right: it is known from now on."""
-    signer, now = context.keyring.token_signer(), _now(context)
-    tokens = tokens_of(signer, opened, now)
-    if in_a_browser:
-        browser = browsers.mint(signer, opened.user.domain, opened.user.name, now)
-        tokens = replace(tokens, browser=browser)
-    return _answer(tokens)
+    signer = context.keyring.token_signer()
+    return _answer(tokens_of(signer, opened, _now(context), in_a_browser=in_a_browser))
 
 
 def _person(asker: Seen) -> Person:
@@ -118,6 +114,7 @@ def _person(asker: Seen) -> Person:
         iso(to_ms(session.created_at)),
         iso(to_ms(last)) if last else None,
         asker.user.time_zone,
+        asker.session.second_step_at is not None,
     )
 
 

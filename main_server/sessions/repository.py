@@ -29,6 +29,8 @@ class Session:
     expires_at: datetime
     ended_at: datetime | None
     previous_login_at: datetime | None
+    second_step_at: datetime | None = None
+    """When a code was given."""
 
 
 _COLUMNS = [sessions.c[name] for name in Session.__slots__]

@@ -24,6 +24,7 @@ from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.database import transact
 from main_server.domains.repository import is_disabled
+from main_server.second_step import repository as authenticators
 from main_server.sessions import repository
 from main_server.sessions.backoff import (
     FORGOTTEN,
@@ -45,6 +46,8 @@ LIFETIME = timedelta(hours=12)
 IDLE = timedelta(hours=2)
 BOTH_COUNT = timedelta(seconds=10)
 """So long who shows the token before keeps the one that they may have been given meanwhile."""
+UNTIL_CODE = timedelta(minutes=10)
+"""So long one may look for one's phone after the password."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,8 @@ class Opened:
     user: User
     client_ids: frozenset[str]
     refresh_token: str | None
+    whole: bool = True
+    """Not before a code was given, where one is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +73,21 @@ class Try:
 
 
 def begin_try(
-    engine: Engine, domain: str, name: str, address: str, now: datetime, known: str | None = None
+    engine: Engine,
+    domain: str,
+    name: str,
+    address: str,
+    now: datetime,
+    known: str | None = None,
+    counted: str | None = None,
 ) -> Try:
     """Raises TooManyTries. What is tried side by side is counted one by one.
 
-    `known` is a browser in which this account's holder has signed in, or their session.
+    `known` is a browser in which this account's holder has signed in, or their session. `counted`
+    is what the account is counted as, where it isn't its password that is tried.
     """
     moment = from_ms(to_ms(now))
-    keys = keys_for(domain, name, address, known)
+    keys = keys_for(domain, counted or name, address, known)
 
     def work(connection: Connection) -> Try:
         repository.forget_tries(connection, moment - FORGOTTEN)
@@ -87,7 +99,7 @@ def begin_try(
         repository.put_tries(connection, {keys[one]: counts[one] for one in counts}, moment)
         user = _find(connection, domain, name)
         if any(counts.get(kind) == kind.value for kind in (Kind.HERE, Kind.ACCOUNT)):
-            _note_slowed(connection, domain, name, address, user, now)
+            _note_slowed(connection, domain, counted or name, address, user, now)
         others = tuple(key for kind, key in keys.items() if kind is not Kind.HERE)
         return Try(keys[Kind.HERE], others, user)
 
@@ -100,9 +112,11 @@ def forgive(engine: Engine, tried: Try) -> None:
 
 
 def open_session(engine: Engine, tried: Try, now: datetime) -> Opened:
-    """After the right password. Raises WrongCredentials if meanwhile they may not any more."""
-    session_id, secret, moment = uuid4(), secrets.token_urlsafe(32), from_ms(to_ms(now))
-    family = secrets.token_urlsafe(16)
+    """After the right password. Raises WrongCredentials if meanwhile they may not any more.
+
+    Who has an authenticator gets a session that is good for giving a code, and for a few minutes.
+    """
+    new = new_session()
 
     def work(connection: Connection) -> Opened:
         user = people.get(connection, tried.user.user_id, lock=True) if tried.user else None
@@ -110,31 +124,80 @@ def open_session(engine: Engine, tried: Try, now: datetime) -> Opened:
             raise WrongCredentials()
         if is_disabled(connection, user.domain):
             raise WrongCredentials()
-        client_ids = people.list_client_ids(connection, user.user_id)
-        opened = Opened(session_id, user, client_ids, _token(session_id, family, secret))
-        if repository.find(connection, session_id.bytes) is not None:
-            return opened  # an earlier try was committed after all
-        repository.take_back_try(connection, tried.here, tried.others)
-        repository.forget_expired(connection, user.user_id, moment)
-        session = Session(
-            session_id.bytes,
-            user.user_id,
-            user.generation,
-            _digest(family),
-            _digest(secret),
-            None,
-            moment,
-            moment,
-            moment + LIFETIME,
-            None,
-            user.last_login_at,
-        )
-        repository.add(connection, session)
-        people.change(connection, user.user_id, last_login_at=moment)
-        audit.append(connection, _entry("session.opened", user, session_id), now)
-        return opened
+        whole = authenticators.confirmed_at(connection, user.user_id) is None
+        if repository.find(connection, new.session_id.bytes) is None:
+            repository.take_back_try(connection, tried.here, tried.others)
+            if whole:
+                begin(connection, new, user, now)
+            else:
+                add(connection, new, user, from_ms(to_ms(now)), UNTIL_CODE)
+                audit.append(connection, entry("session.begun", user, new.session_id), now)
+        return replace(opened_of(connection, new, user), whole=whole)
 
     return transact(engine, work)
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """Made before the transaction: run again it is still the same one."""
+
+    session_id: UUID
+    family: str
+    secret: str
+
+
+def new_session() -> NewSession:
+    return NewSession(uuid4(), secrets.token_urlsafe(16), secrets.token_urlsafe(32))
+
+
+def begin(
+    connection: Connection,
+    new: NewSession,
+    user: User,
+    now: datetime,
+    second_step: str | None = None,
+) -> None:
+    """A whole session of somebody who has given all that was wanted, a code of this kind too."""
+    moment = from_ms(to_ms(now))
+    add(connection, new, user, moment, LIFETIME, second_step_at=moment if second_step else None)
+    people.change(connection, user.user_id, last_login_at=moment)
+    more: dict[str, object] = {"second_step": second_step} if second_step else {}
+    if user.break_glass_until is not None:
+        more["break_glass"] = True
+    audit.append(connection, entry("session.opened", user, new.session_id, **more), now)
+
+
+def add(
+    connection: Connection,
+    new: NewSession,
+    user: User,
+    moment: datetime,
+    lifetime: timedelta,
+    *,
+    second_step_at: datetime | None = None,
+) -> None:
+    repository.forget_expired(connection, user.user_id, moment)
+    session = Session(
+        new.session_id.bytes,
+        user.user_id,
+        user.generation,
+        _digest(new.family),
+        _digest(new.secret),
+        None,
+        moment,
+        moment,
+        moment + lifetime,
+        None,
+        user.last_login_at,
+        second_step_at,
+    )
+    repository.add(connection, session)
+
+
+def opened_of(connection: Connection, new: NewSession, user: User) -> Opened:
+    client_ids = people.list_client_ids(connection, user.user_id)
+    token = _token(new.session_id, new.family, new.secret)
+    return Opened(new.session_id, user, client_ids, token)
 
 
 def refresh(
@@ -165,7 +228,7 @@ def refresh(
             _replace(connection, session, shown, _digest(secret), moment)
             return renewed
         repository.change(connection, session.session_id, ended_at=moment)
-        audit.append(connection, _entry("session.token_reused", user, session_id), now)
+        audit.append(connection, entry("session.token_reused", user, session_id), now)
         return None
 
     opened = transact(engine, work)
@@ -180,7 +243,7 @@ def end(engine: Engine, session_id: UUID, now: datetime) -> None:
         if found is None or found[0].ended_at is not None:
             return
         repository.change(connection, session_id.bytes, ended_at=from_ms(to_ms(now)))
-        audit.append(connection, _entry("session.ended", found[1], session_id), now)
+        audit.append(connection, entry("session.ended", found[1], session_id), now)
 
     transact(engine, work)
 
@@ -236,9 +299,9 @@ def _replace(
     )
 
 
-def _entry(action: str, user: User, session_id: UUID) -> Entry:
+def entry(action: str, user: User, session_id: UUID, **more: object) -> Entry:
     subject = actor_of(user.domain, user.name)
-    return Entry(subject, action, subject, user.domain, {"session": str(session_id)})
+    return Entry(subject, action, subject, user.domain, {"session": str(session_id)} | more)
 
 
 def _token(session_id: UUID, family: str, secret: str) -> str:

@@ -5,10 +5,14 @@ from uuid import UUID
 
 from gatepost.people import Tokens
 from gatepost.service.access_tokens import Claims, Signer, mint
+from main_server.sessions import browsers
 from main_server.sessions.service import Opened
 
 
-def tokens_of(signer: Signer, opened: Opened, now: datetime) -> Tokens:
+def tokens_of(
+    signer: Signer, opened: Opened, now: datetime, *, in_a_browser: bool = False
+) -> Tokens:
+    """`in_a_browser` is where somebody has just signed in whole: it is known from now on."""
     user = opened.user
     claims = Claims(
         UUID(bytes=user.user_id),
@@ -19,4 +23,5 @@ def tokens_of(signer: Signer, opened: Opened, now: datetime) -> Tokens:
         user.time_zone,
     )
     token = mint(signer, claims, sorted(opened.client_ids), now)
-    return Tokens(token, opened.refresh_token)
+    browser = browsers.mint(signer, user.domain, user.name, now) if in_a_browser else None
+    return Tokens(token, opened.refresh_token, browser)

@@ -1,10 +1,10 @@
 """For whom a request of the portal is answered: its token says who asks, the ledger what they may.
 
 The ledger is asked for each request, so that who is disabled, signed out or made less than they
-were is so at once.
+were is so at once, and who has given no code, or has no authenticator and must, gets no further.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -23,6 +23,8 @@ from gatepost.service.api import allow
 from gatepost.service.requests import context_of
 from main_server.context import Context, identify
 from main_server.database import transact
+from main_server.second_step import repository as authenticators
+from main_server.second_step.stage import Stage, is_demanded, refusal_at, stage_of
 from main_server.sessions import repository
 from main_server.sessions.portals import serves
 from main_server.sessions.repository import Session
@@ -36,11 +38,14 @@ _BEARER = "bearer "
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Somebody, and the session by which they ask."""
+    """Somebody, the session by which they ask, and how far they have come in signing in."""
 
     viewer: Viewer
     user: User
     session: Session
+    stage: Stage
+    demanded: bool
+    """Whether they can't do without a second step."""
 
 
 def viewer_of(context: Context, *roles: UserRole) -> Any:
@@ -55,15 +60,23 @@ def viewer_of(context: Context, *roles: UserRole) -> Any:
     return _for_the_portal(viewer)
 
 
-def seen_by(context: Context, *roles: UserRole) -> Any:
-    """As `viewer_of`, with the session."""
+def seen_by(
+    context: Context, *roles: UserRole, stages: Collection[Stage] = (Stage.COMPLETE,)
+) -> Any:
+    """As `viewer_of`, with the session. Who has not signed in whole is refused, but where a route
+    names their stage."""
     portal = allow(identify(context), Role.PORTAL)
 
     async def seen(request: Request, caller: Identity = portal) -> Seen:
         claims = verify(_token(request), context.keyring.token_keys(_now(context)))
-        find = partial(_find, claims=claims, moment=_now(context), portal=caller)
+        demanding = context.second_step_demanded
+        find = partial(
+            _find, claims=claims, moment=_now(context), portal=caller, demanding=demanding
+        )
         found = await context.ledger.run(transact, find)
         context_of(request.scope).fields["user"] = found.viewer.user_id
+        if found.stage not in stages:
+            raise refusal_at(found.stage)
         if roles and found.viewer.role not in roles:
             raise WrongRole("Your role may not do this.")
         return found
@@ -76,7 +89,9 @@ def _for_the_portal(dependency: Callable[..., Awaitable[Any]]) -> Any:
     return Depends(dependency)
 
 
-def _find(connection: Connection, claims: Claims, moment: datetime, portal: Identity) -> Seen:
+def _find(
+    connection: Connection, claims: Claims, moment: datetime, portal: Identity, *, demanding: bool
+) -> Seen:
     found = repository.find(connection, claims.session_id.bytes)
     if found is None or not is_alive(*found, moment):
         raise NotSignedIn("This session is over. Sign in again.")
@@ -84,8 +99,12 @@ def _find(connection: Connection, claims: Claims, moment: datetime, portal: Iden
     if user.user_id != claims.user_id.bytes or not serves(portal, user.domain):
         raise NotSignedIn()
     client_ids = people.list_client_ids(connection, user.user_id)
+    demanded = is_demanded(user.role, user.break_glass_until, moment, demanding=demanding)
+    confirmed_at = authenticators.confirmed_at(connection, user.user_id)
+    stage = stage_of(confirmed_at, session.second_step_at, demanded=demanded)
     user_id = str(UUID(bytes=user.user_id))
-    return Seen(Viewer(user_id, user.name, user.role, user.domain, client_ids), user, session)
+    viewer = Viewer(user_id, user.name, user.role, user.domain, client_ids)
+    return Seen(viewer, user, session, stage, demanded)
 
 
 def _token(request: Request) -> str:

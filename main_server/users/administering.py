@@ -21,9 +21,10 @@ from main_server.context import Context
 from main_server.database import transact
 from main_server.reading.endpoints import answer, cross, now_of
 from main_server.reading.scope import Asked, domain_within
+from main_server.second_step import repository as authenticators
 from main_server.sessions.viewing import viewer_of
 from main_server.users import links, repository, service
-from main_server.users.names import parse_name
+from main_server.users.names import client_ids_of, parse_name
 from main_server.users.repository import User
 from main_server.users.service import NewUser
 from main_server.users.viewer import Viewer
@@ -32,11 +33,14 @@ _NOT_ONESELF = {
     "disable": "You can't disable your own account. Ask another administrator.",
     # by a stolen session, it would be the account for good
     "link": "Change your own password on your page Account, or ask another administrator.",
+    "reset-second-step": "With a code, your page Account does it. Without one, ask another"
+    " administrator.",
 }
 _ACTS: dict[str, Callable[[Engine, User, datetime, str], None]] = {
     "disable": service.disable,
     "enable": service.enable,
     "sign-out": service.sign_out,
+    "reset-second-step": service.reset_second_step,
 }
 
 
@@ -63,11 +67,11 @@ def create_router(context: Context) -> APIRouter:
     @router.post("/{user_id}/link", status_code=201)
     async def make_link(user_id: UUID, asker: Viewer = viewer) -> Response:
         _check_not_oneself(asker, user_id, "link")
-        return await _link(context, asker, await _find(context, asker, user_id))
+        return await _link(context, asker, await find(context, asker, user_id))
 
     @router.post("/{user_id}/{act}", status_code=204)
     async def change(user_id: UUID, act: str, asker: Viewer = viewer) -> Response:
-        found = await _find(context, asker, user_id)
+        found = await find(context, asker, user_id)
         if act not in _ACTS:
             raise NotFound()
         _check_not_oneself(asker, user_id, act)
@@ -88,11 +92,11 @@ def _wanted(asker: Viewer, wanted: NewPerson) -> NewUser:
     domain, name = parse_name(text)
     if asker.role is not UserRole.SUPER_ADMIN and domain != asker.domain:
         raise NotFound(f"There is no domain {domain}.")
-    ids = {one if ":" in one else f"{domain}:{one}" for one in wanted.client_ids}
-    return NewUser(domain, name, wanted.role, frozenset(ids))
+    return NewUser(domain, name, wanted.role, client_ids_of(domain, wanted.client_ids))
 
 
-async def _find(context: Context, asker: Viewer, user_id: UUID) -> User:
+async def find(context: Context, asker: Viewer, user_id: UUID) -> User:
+    """Somebody whom the asker administers. Raises NotFound for everybody else."""
     found = await context.ledger.run(transact, lambda c: repository.get(c, user_id.bytes))
     own = None if asker.role is UserRole.SUPER_ADMIN else asker.domain
     if found is None or own not in (None, found.domain):
@@ -106,19 +110,28 @@ async def _link(context: Context, asker: Viewer, user: User) -> Response:
     token = await context.ledger.run(
         links.make_link, user, now, asker.actor, links.LIFETIME, made_by
     )
-    account = await context.ledger.run(transact, lambda c: _account(c, user))
+    account = await context.ledger.run(transact, lambda c: account_of(c, user))
     expires_at = iso(to_ms(now + links.LIFETIME))
     return answer(PasswordLink(account, token, expires_at), 201)
 
 
 def _list(connection: Connection, domain: str | None) -> list[Account]:
-    return [_account(connection, one) for one in repository.list_users(connection, domain)]
+    return [account_of(connection, one) for one in repository.list_users(connection, domain)]
 
 
-def _account(connection: Connection, user: User) -> Account:
+def account_of(connection: Connection, user: User) -> Account:
     times = (user.created_at, user.disabled_at, user.last_login_at)
     created, disabled, last = (iso(to_ms(time)) if time else None for time in times)
     assert created is not None
     client_ids = sorted(repository.list_client_ids(connection, user.user_id))
-    user_id = str(UUID(bytes=user.user_id))
-    return Account(user_id, user.name, user.domain, user.role, client_ids, created, disabled, last)
+    return Account(
+        str(UUID(bytes=user.user_id)),
+        user.name,
+        user.domain,
+        user.role,
+        client_ids,
+        created,
+        disabled,
+        last,
+        authenticators.confirmed_at(connection, user.user_id) is not None,
+    )

@@ -1,4 +1,5 @@
-"""`gatepost user`: create, list, disable, enable, reset, sign-out, break-glass.
+"""`gatepost user`: create, list, change, disable, enable, reset, reset-second-step, sign-out,
+break-glass.
 
 Declarations only: `gatepost --help` imports this module, so what they need is imported in them.
 No password is ever an argument: people set theirs by a link that is good for one time.
@@ -89,6 +90,41 @@ def reset(name: Name, config: ConfigFile = None, json: Json = False) -> None:
     commands.reset(config, name, json=json)
 
 
+@user.command()
+def change(
+    name: Name,
+    role: Annotated[UserRole | None, typer.Option(help="What they may do from now on.")] = None,
+    client: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--client",
+            metavar="NAME",
+            help="Whose messages they see, all of them; may be repeated.",
+        ),
+    ] = None,
+    no_clients: Annotated[
+        bool, typer.Option("--no-clients", help="They see no client's messages.")
+    ] = False,
+    config: ConfigFile = None,
+    json: Json = False,
+) -> None:
+    """Give somebody another role, or other clients. Another role signs them out everywhere."""
+    from main_server.users import commands
+
+    commands.change(config, name, role, [] if no_clients else client, json=json)
+
+
+@user.command("reset-second-step")
+def reset_second_step(name: Name, config: ConfigFile = None, json: Json = False) -> None:
+    """For who has lost phone and recovery codes: sign them out, and ask for no code.
+
+    Who administers sets up another authenticator when they sign in next, before anything else.
+    """
+    from main_server.users import commands
+
+    commands.reset_second_step(config, name, json=json)
+
+
 @user.command("sign-out")
 def sign_out(name: Name, config: ConfigFile = None, json: Json = False) -> None:
     """End all of somebody's sessions, at once."""
@@ -101,7 +137,8 @@ def sign_out(name: Name, config: ConfigFile = None, json: Json = False) -> None:
 def break_glass(config: ConfigFile = None, json: Json = False) -> None:
     """When nobody else can get in: a new super-administrator, by a link that lives 15 minutes.
 
-    The audit log says so, and who did it. Disable the account when the trouble is over.
+    The audit log says so, and who did it; and again whenever they sign in. For a day they are asked
+    for no second step. Disable the account when the trouble is over.
     """
     from main_server.users import commands
 

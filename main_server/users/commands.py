@@ -11,6 +11,7 @@ from uuid import UUID
 
 from sqlalchemy import Engine
 
+from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
 from gatepost.cli.words import moment
 from gatepost.people import UserRole
@@ -20,9 +21,9 @@ from main_server.commanding import in_words
 from main_server.database import create_ledger_engine, transact
 from main_server.settings import UsersOnly
 from main_server.users import links, repository, service
-from main_server.users.names import parse_name
+from main_server.users.names import client_ids_of, parse_name
 from main_server.users.repository import User
-from main_server.users.service import NewUser
+from main_server.users.service import NewUser, Rights
 
 BREAK_GLASS = timedelta(minutes=15)
 PATH = "/password/"
@@ -34,8 +35,8 @@ def create(
 ) -> None:
     with _opened(config) as (engine, portal_url):
         domain, name = parse_name(text)
-        client_ids = frozenset(one if ":" in one else f"{domain}:{one}" for one in clients)
-        made = service.create(engine, NewUser(domain, name, role, client_ids), _now(), actor())
+        wanted = NewUser(domain, name, role, client_ids_of(domain, clients))
+        made = service.create(engine, wanted, _now(), actor())
         link = links.make_link(engine, made, _now(), actor())
     _tell_link(made, portal_url, link, links.LIFETIME, json=json)
 
@@ -63,6 +64,25 @@ def enable(config: Path | None, text: str, *, json: bool) -> None:
 
 def sign_out(config: Path | None, text: str, *, json: bool) -> None:
     _change(config, text, service.sign_out, "is signed out everywhere", json=json)
+
+
+def reset_second_step(config: Path | None, text: str, *, json: bool) -> None:
+    words = "is signed out everywhere, and has no authenticator any more"
+    _change(config, text, service.reset_second_step, words, json=json)
+
+
+def change(
+    config: Path | None, text: str, role: UserRole | None, clients: list[str] | None, *, json: bool
+) -> None:
+    """`clients` are all of them; None leaves them as they are."""
+    if role is None and clients is None:
+        raise Failure("usage", "Say what is to change: --role, --client or --no-clients.")
+
+    def apply(engine: Engine, user: User, now: datetime, actor: str) -> None:
+        ids = None if clients is None else client_ids_of(user.domain, clients)
+        service.change_rights(engine, user, Rights(role, ids), now, actor)
+
+    _change(config, text, apply, "has other rights now", json=json)
 
 
 def reset(config: Path | None, text: str, *, json: bool) -> None:

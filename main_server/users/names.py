@@ -1,6 +1,7 @@
 """What people are called: a name is theirs within a domain, as `alice@example.com`."""
 
 import re
+from collections.abc import Iterable
 
 from gatepost.errors import Invalid
 from gatepost.identity import INFRASTRUCTURE_DOMAIN
@@ -20,6 +21,11 @@ def parse_name(text: str) -> tuple[str, str]:
 
 def is_name(text: str) -> bool:
     return _NAME.match(text) is not None
+
+
+def client_ids_of(domain: str, named: Iterable[str]) -> frozenset[str]:
+    """Clients are called by their name alone where their domain is clear."""
+    return frozenset(one if ":" in one else f"{domain}:{one}" for one in named)
 
 
 def actor_of(domain: str, name: str) -> str:

@@ -71,6 +71,15 @@ def list_users(connection: Connection, domain: str | None) -> list[User]:
     return [user_of(row) for row in connection.execute(query)]
 
 
+def lock_active(connection: Connection, role: UserRole) -> set[bytes]:
+    """Who can sign in with this role; nobody else can change that until the transaction ends."""
+    c = users.c
+    query = select(c.user_id).where(
+        c.role == role, c.disabled_at.is_(None), c.password_hash.is_not(None)
+    )
+    return set(connection.execute(query.with_for_update()).scalars())
+
+
 def list_client_ids(connection: Connection, user_id: bytes) -> frozenset[str]:
     query = select(user_clients.c.client_id).where(user_clients.c.user_id == user_id)
     return frozenset(connection.execute(query).scalars())

@@ -3,9 +3,9 @@
 Who is disabled, and whose password or role changes, is signed out everywhere at once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, Engine
 
@@ -20,10 +20,13 @@ from main_server.audit.chain import Entry
 from main_server.ca import repository as domains
 from main_server.clients import repository as clients
 from main_server.database import transact
+from main_server.second_step import repository as authenticators
 from main_server.users import repository
 from main_server.users.names import actor_of
 from main_server.users.repository import User
 
+BREAK_GLASS = timedelta(days=1)
+"""So long who came in by breaking the glass is asked for no second step."""
 _ids = MessageIds(Clock())
 
 
@@ -33,13 +36,33 @@ class NewUser:
     name: str
     role: UserRole = UserRole.USER
     client_ids: frozenset[str] = field(default_factory=frozenset)
+    break_glass_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What somebody may: None is as before."""
+
+    role: UserRole | None = None
+    client_ids: frozenset[str] | None = None
 
 
 def create(engine: Engine, wanted: NewUser, now: datetime, actor: str) -> User:
     """Somebody who has no password yet. Raises NameTaken: a name is never used again."""
     moment = from_ms(to_ms(now))
     user_id = _ids.new().bytes
-    user = User(user_id, wanted.domain, wanted.name, wanted.role, None, 0, moment, None, None)
+    user = User(
+        user_id,
+        wanted.domain,
+        wanted.name,
+        wanted.role,
+        None,
+        0,
+        moment,
+        None,
+        None,
+        break_glass_until=wanted.break_glass_until,
+    )
 
     def work(connection: Connection) -> User:
         _check(connection, wanted)
@@ -57,16 +80,50 @@ def create(engine: Engine, wanted: NewUser, now: datetime, actor: str) -> User:
 
 
 def break_glass(engine: Engine, now: datetime, actor: str) -> User:
-    """A super-administrator for when nobody else can get in; said loudly in the audit log."""
-    name = f"break-glass-{now:%Y%m%d-%H%M%S}"
-    user = create(engine, NewUser(INFRASTRUCTURE_DOMAIN, name, UserRole.SUPER_ADMIN), now, actor)
+    """A super-administrator for when nobody else can get in; said loudly in the audit log, and
+    again whenever they sign in. For a day nobody asks them for a second step."""
+    name, until = f"break-glass-{now:%Y%m%d-%H%M%S}", from_ms(to_ms(now + BREAK_GLASS))
+    whole = NewUser(INFRASTRUCTURE_DOMAIN, name, UserRole.SUPER_ADMIN, break_glass_until=until)
+    user = create(engine, whole, now, actor)
     entry = _entry(actor, "user.break_glass", user)
     transact(engine, lambda connection: audit.append(connection, entry, now))
     return user
 
 
-def disable(engine: Engine, user: User, now: datetime, actor: str) -> None:
+def change_rights(engine: Engine, user: User, wanted: Rights, now: datetime, actor: str) -> None:
+    """Another role ends all sessions: what a page was made for would not be theirs any more."""
+
+    def work(connection: Connection, user: User) -> dict[str, object]:
+        had = repository.list_client_ids(connection, user.user_id)
+        role = user.role if wanted.role is None else wanted.role
+        client_ids = had if wanted.client_ids is None else wanted.client_ids
+        _check(connection, NewUser(user.domain, user.name, role, client_ids))
+        repository.put_clients(connection, user.user_id, client_ids)
+        if role is not user.role:
+            repository.change(connection, user.user_id, role=role)
+            repository.end_sessions(connection, user.user_id)
+        before = {"role": user.role, "client_ids": sorted(had)}
+        return {"before": before, "role": role, "client_ids": sorted(client_ids)}
+
+    _change(engine, user, "user.rights_changed", work, now, actor)
+
+
+def reset_second_step(engine: Engine, user: User, now: datetime, actor: str) -> None:
+    """For who has lost phone and recovery codes: signed out everywhere, and asked for no code."""
+
     def work(connection: Connection, user: User) -> None:
+        authenticators.remove(connection, user.user_id)
+        repository.end_sessions(connection, user.user_id)
+
+    _change(engine, user, "user.second_step_reset", work, now, actor)
+
+
+def disable(engine: Engine, user: User, now: datetime, actor: str) -> None:
+    """Raises Invalid for the last super-administrator: there would be nobody to enable them."""
+
+    def work(connection: Connection, user: User) -> None:
+        if repository.lock_active(connection, UserRole.SUPER_ADMIN) == {user.user_id}:
+            raise Invalid("This is the last super-administrator. Add another one before.")
         moment = user.disabled_at or from_ms(to_ms(now))
         repository.change(connection, user.user_id, disabled_at=moment)
         repository.end_sessions(connection, user.user_id)
@@ -143,16 +200,18 @@ def _change(
     engine: Engine,
     user: User,
     action: str,
-    change: Callable[[Connection, User], None],
+    change: Callable[[Connection, User], Mapping[str, object] | None],
     now: datetime,
     actor: str,
 ) -> None:
+    """What `change` returns is said in the audit log."""
+
     def work(connection: Connection) -> None:
         found = repository.get(connection, user.user_id, lock=True)
         if found is None:
             raise NotFound("There is nobody of this name.")
-        change(connection, found)
-        audit.append(connection, _entry(actor, action, found), now)
+        details = change(connection, found) or {}
+        audit.append(connection, _entry(actor, action, found, **details), now)
 
     transact(engine, work)
 

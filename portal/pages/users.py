@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gatepost.errors import GatepostError, Invalid, NameTaken, NotFound
+from gatepost.identity import INFRASTRUCTURE_DOMAIN
 from gatepost.people import Accounts, NewPerson, PasswordLink, UserRole
 from gatepost.problem import describe
 from portal import forms
@@ -20,6 +21,8 @@ DONE = {
     "disable": "The account is disabled, and signed out everywhere.",
     "enable": "The account may sign in again.",
     "sign-out": "Every session of the account has ended.",
+    "reset-second-step": "Their authenticator is forgotten, and they are signed out everywhere.",
+    "rights": "It is changed, and counts at once.",
 }
 """What can be done to an account, and what is said when it is done."""
 
@@ -63,12 +66,29 @@ def create_router(context: Context) -> APIRouter:
 
 
 def _wanted(fields: dict[str, str]) -> NewPerson:
+    return NewPerson(fields.get("name", "").strip(), role_in(fields), clients_in(fields))
+
+
+def role_in(fields: dict[str, str]) -> UserRole:
     try:
-        role = UserRole(fields.get("role", ""))
+        return UserRole(fields.get("role", ""))
     except ValueError:
         raise Invalid("There is no such role.") from None
-    clients = fields.get("clients", "").replace(",", " ").split()
-    return NewPerson(fields.get("name", "").strip(), role, clients)
+
+
+def clients_in(fields: dict[str, str]) -> list[str]:
+    return fields.get("clients", "").replace(",", " ").split()
+
+
+def roles_for(visit: Visit, domain: str | None = None) -> list[str]:
+    """What can be given: of the gateway's own domain are super-administrators, and they alone."""
+    above = visit.claims.role is UserRole.SUPER_ADMIN
+    if above and domain == INFRASTRUCTURE_DOMAIN:
+        return [UserRole.SUPER_ADMIN.value]
+    roles = [UserRole.USER, UserRole.ADMIN]
+    return [
+        one.value for one in ([*roles, UserRole.SUPER_ADMIN] if above and not domain else roles)
+    ]
 
 
 async def _page(
@@ -82,14 +102,13 @@ async def _page(
 ) -> Response:
     found = await context.main_server.get("/users", visit.token, Accounts)
     problem = describe(error) if error else None
-    everybodys = visit.claims.role is UserRole.SUPER_ADMIN
     return context.pages.make(
         request,
         "users.html",
         visit,
         problem.status if problem else 200,
         accounts=found.accounts,
-        roles=[role.value for role in UserRole if everybodys or role is not UserRole.SUPER_ADMIN],
+        roles=roles_for(visit),
         problem=problem.document if problem else None,
         typed={"name": "", "role": "user", "clients": ""} | (typed or {}),
         done=done,

@@ -1,5 +1,7 @@
 """Signing in as the portal does it, on a running stack: by its certificate, for people."""
 
+import base64
+import json
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +10,7 @@ from uuid import uuid4
 import httpx
 import jwt
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from gatepost.identity import Identity, Role
 from gatepost.people import UserRole
@@ -235,6 +238,39 @@ def test_a_link_sets_a_password_once(portal: httpx.Client, people: People) -> No
 def test_without_a_token_nobody_is_known(portal: httpx.Client, given: str) -> None:
     answer = portal.get("/api/portal/session", headers={"authorization": given})
     assert problem(answer) == "401 not-signed-in"
+
+
+def test_a_token_that_was_forged_is_refused(portal: httpx.Client, people: People) -> None:
+    """All that an attacker can make of a good one, and of the public key."""
+    people.with_password()
+    good = bearer(sign_in(portal, people))["authorization"].removeprefix("Bearer ")
+    header, said, signature = good.split(".")
+    claims, read = jwt.decode(good, options={"verify_signature": False}), portal.get
+    kid = jwt.get_unverified_header(good)["kid"]
+    key = next(one["key"] for one in read("/api/portal/keys").json()["keys"] if one["kid"] == kid)
+    more = claims | {"role": "super-admin", "domain": "gatepost"}
+    other = Ed25519PrivateKey.generate()
+    forged = [
+        *(f"{segment({'alg': none, 'kid': kid})}.{said}." for none in ("none", "None", "NONE", "")),
+        f"{header}.{segment(more)}.{signature}",
+        f"{header}.{said}.",
+        jwt.encode(more, bytes.fromhex(key), "HS256", headers={"kid": kid}),
+        jwt.encode(more, key, "HS512", headers={"kid": kid}),
+        jwt.encode(more, other, "EdDSA", headers={"kid": kid}),
+        jwt.encode(more, other, "EdDSA", headers={"kid": "../../dev/null"}),
+        jwt.encode(more, other, "EdDSA", headers={"kid": f"{kid}' OR '1'='1"}),
+    ]
+    for token in forged:
+        answer = read("/api/portal/session", headers={"authorization": f"Bearer {token}"})
+        assert problem(answer) == "401 not-signed-in"
+    mine = {"authorization": f"Bearer {good}"}
+    assert read("/api/portal/session", headers=mine).status_code == 200
+    portal.delete("/api/portal/session", headers=mine)
+    assert problem(read("/api/portal/session", headers=mine)) == "401 not-signed-in", "a replay"
+
+
+def segment(said: dict[str, Any]) -> str:
+    return base64.urlsafe_b64encode(json.dumps(said).encode()).rstrip(b"=").decode()
 
 
 def test_no_password_and_no_token_is_in_the_log(

@@ -1,19 +1,28 @@
 """Every page of the portal, and how somebody comes to it."""
 
+from base64 import b32decode
 from datetime import UTC, datetime
+from uuid import uuid4
 
 from playwright.sync_api import expect
 
 from gatepost.people import UserRole
+from main_server.second_step import codes
 from main_server.users import links
 from tests.acceptance.browser import places_of_holders
 from tests.acceptance.browser.chrome import Visitor
 from tests.acceptance.browser.harbour import DOMAIN, Harbour
 from tests.acceptance.browser.place import Place, at
+from tests.integration.main_server.people import PASSWORD
 
 WRONG_DAYS = "/messages?first=2030-01-01&last=2029-01-01"
-PATHS_THAT_SHOW_NO_PAGE = {"/", "/static/{name}", "/overview/stream"}
-"""The first sends elsewhere, the second has the style sheet, the third goes on and on."""
+PATHS_THAT_SHOW_NO_PAGE = {
+    "/",
+    "/static/{name}",
+    "/overview/stream",
+    "/account/second-step/key.svg",
+}
+"""One sends elsewhere, one has the style sheet, one goes on and on, one is a picture."""
 
 
 def _wrong_password(visitor: Visitor, harbour: Harbour) -> None:
@@ -72,6 +81,50 @@ def _checked(visitor: Visitor, harbour: Harbour) -> None:
 def _live(visitor: Visitor, harbour: Harbour) -> None:
     visitor.goto("/overview")
     expect(visitor.page.locator("#live-state")).to_have_text("Live")
+
+
+def _setting_up(visitor: Visitor, harbour: Harbour) -> bytes:
+    """Somebody new, who looks at the key of an authenticator: that."""
+    user = harbour.person(f"asta-{uuid4().hex[:6]}", UserRole.USER)
+    visitor.context.clear_cookies()
+    visitor.sign_in(user)
+    visitor.goto("/account/second-step")
+    visitor.button("Set up an authenticator").click()
+    key = visitor.page.locator("#key").inner_text()
+    expect(visitor.page.get_by_alt_text("The key as a QR code", exact=False)).to_be_visible()
+    return b32decode(key.replace("-", ""))
+
+
+def _set_up(visitor: Visitor, harbour: Harbour) -> None:
+    secret = _setting_up(visitor, harbour)
+    visitor.field("Code").fill(codes.code_at(secret, codes.step_at(_now())))
+    visitor.button("Turn it on").click()
+    visitor.says("They are shown here and now only.")
+
+
+def _second_step(visitor: Visitor, harbour: Harbour) -> None:
+    _set_up(visitor, harbour)
+    visitor.goto("/account/second-step")
+    visitor.says("10 of them are left")
+
+
+def _asked_for_code(visitor: Visitor, harbour: Harbour) -> None:
+    _set_up(visitor, harbour)
+    name = visitor.page.locator("nav form span").inner_text()
+    visitor.button("Sign out").click()
+    visitor.field("Name").fill(name)
+    visitor.field("Password").fill(PASSWORD)
+    visitor.button("Sign in").click()
+    visitor.page.wait_for_url("**/login/code")
+    visitor.field("Code of your authenticator, or a recovery code").fill("000 000")
+    visitor.button("Go on").click()
+    visitor.says("This code is not right.")
+
+
+def _rights(visitor: Visitor, harbour: Harbour) -> None:
+    visitor.goto("/users")
+    visitor.page.get_by_role("rowheader").get_by_role("link").first.click()
+    visitor.says("What they may")
 
 
 def _now() -> datetime:
@@ -136,6 +189,11 @@ PLACES = [
     Place("audit-none", "/audit", "audit.html", "admin", at("/audit?last=2021-01-01")),
     Place("audit-wrong", "/audit", "audit.html", "root", at("/audit?action=eaten", 422)),
     Place("audit-check", "/audit/check", "audit_check.html", "root", _checked),
+    Place("user", "/users/{user_id}", "user.html", "admin", _rights),
+    Place("code", "/login/code", "code.html", None, _asked_for_code),
+    Place("second-step-key", "/account/second-step", "second_step.html", None, _setting_up),
+    Place("second-step", "/account/second-step", "second_step.html", None, _second_step),
+    Place("recovery-codes", "/account/second-step", "recovery_codes.html", None, _set_up),
     Place("account", "/account", "account.html", "user", at("/account")),
     Place("problem", "/messages/{message_id}", "problem.html", "user", at("/nothing", 404), False),
     Place("forbidden", "/failed", "problem.html", "user", at("/failed", 403), False),

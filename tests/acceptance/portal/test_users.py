@@ -1,5 +1,6 @@
 """Administrators and people, on a running stack: each within their domain (I12)."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -59,6 +60,9 @@ class Asker:
 
     def get(self, path: str = "", **query: str) -> httpx.Response:
         return self._portal.get(f"/api/portal/users{path}", params=query, headers=self._headers)
+
+    def session(self) -> httpx.Response:
+        return self._portal.get("/api/portal/session", headers=self._headers)
 
     def post(self, path: str = "", **said: Any) -> httpx.Response:
         return self._portal.post(f"/api/portal/users{path}", json=said, headers=self._headers)
@@ -138,7 +142,70 @@ def test_a_user_administers_nobody(
     assert 'href="/users"' not in browser.http.get("/account").text
 
 
-@pytest.mark.parametrize("act", ["disable", "enable", "sign-out", "link"])
+def test_rights_are_changed_and_count_at_once(site: Site, portal: httpx.Client) -> None:
+    above = Asker(site, portal, UserRole.ADMIN)
+    them = Asker(site, portal, UserRole.USER)
+    path = f"/{them.user.user_id.hex()}"
+    assert above.get(path).json()["client_ids"] == []
+    wanted = {"role": "user", "client_ids": ["client_001"]}
+    assert above.post(f"{path}/rights", **wanted).status_code == 204
+    assert above.get(path).json()["client_ids"] == ["example.com:client_001"]
+    assert them.session().json()["client_ids"] == ["example.com:client_001"], "no new session"
+    assert above.post(f"{path}/rights", role="admin", client_ids=[]).status_code == 204
+    assert them.session().status_code == 401, "another role, another session"
+    query = text("SELECT details FROM audit_log WHERE subject = :s AND action = :a ORDER BY seq")
+    about = {"s": f"gatepost://example.com/user/{them.people.name}", "a": "user.rights_changed"}
+    said = transact(site.engine, lambda c: c.execute(query, about).scalars().all())
+    assert [json.loads(one) for one in said] == [
+        {
+            "before": {"role": "user", "client_ids": []},
+            "role": "user",
+            "client_ids": ["example.com:client_001"],
+        },
+        {
+            "before": {"role": "user", "client_ids": ["example.com:client_001"]},
+            "role": "admin",
+            "client_ids": [],
+        },
+    ]
+
+
+def test_who_is_made_less_is_less_at_the_next_request(site: Site, portal: httpx.Client) -> None:
+    """A token that says `admin` and is good for minutes yet says nothing."""
+    above, below = Asker(site, portal, UserRole.ADMIN), Asker(site, portal, UserRole.ADMIN)
+    statement = text("UPDATE users SET role = 'user' WHERE user_id = :user_id")
+    about = {"user_id": below.user.user_id}
+    assert below.get().status_code == 200
+    transact(site.engine, lambda c: c.execute(statement, about))
+    assert below.get().status_code == 403
+    path = f"/{above.user.user_id.hex()}/rights"
+    assert below.post(path, role="user", client_ids=[]).status_code == 403
+
+
+def test_nobody_gives_more_than_they_have_or_changes_their_own(
+    site: Site, portal: httpx.Client
+) -> None:
+    above, them = Asker(site, portal, UserRole.ADMIN), Asker(site, portal, UserRole.USER)
+    theirs = f"c-{uuid4().hex[:8]}"
+    site.issue(Identity(OTHER, Role.CLIENT, theirs))
+    path, own = f"/{them.user.user_id.hex()}/rights", f"/{above.user.user_id.hex()}/rights"
+    refused = [
+        above.post(path, role="super-admin", client_ids=[]),
+        above.post(path, role="root", client_ids=[]),
+        above.post(path, role="user", client_ids=["nobody-such"]),
+        above.post(path, role="user", client_ids=[f"{OTHER}:{theirs}"]),
+        above.post(own, role="user", client_ids=[]),
+        above.post(own, role="admin", client_ids=["client_001"]),
+        them.post(own, role="user", client_ids=[]),
+    ]
+    assert [one.status_code for one in refused] == [422, 422, 404, 404, 422, 422, 403]
+    row = them.people.row()
+    assert row.role is UserRole.USER
+    assert them.session().json()["client_ids"] == []
+    assert above.get().status_code == 200
+
+
+@pytest.mark.parametrize("act", ["disable", "enable", "sign-out", "link", "reset-second-step"])
 def test_somebody_of_another_domain_is_answered_as_nobody(
     site: Site, portal: httpx.Client, act: str
 ) -> None:
@@ -149,6 +216,10 @@ def test_somebody_of_another_domain_is_answered_as_nobody(
     unknown = shown(here.post(f"/{uuid4().hex}/{act}"))
     assert unknown[0] == 404
     assert [shown(here.post(f"/{one}/{act}")) for one in foreign] == [unknown] * 2
+    rights = {"role": "user", "client_ids": ["client_001"]}
+    for one in foreign:
+        assert shown(here.get(f"/{one}")) == unknown
+        assert shown(here.post(f"/{one}/rights", **rights)) == unknown
     assert there.get().status_code == 200, "nothing was done"
 
 

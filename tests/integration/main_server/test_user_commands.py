@@ -1,20 +1,26 @@
 """`gatepost user`: who may sign in; no password is ever asked for, shown or given."""
 
 import json
+from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from uuid import uuid4
 
 import pytest
 import yaml
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 
 from gatepost.cli.main import run
-from gatepost.errors import TokenRefused
+from gatepost.errors import Invalid, TokenRefused
 from gatepost.people import UserRole
 from main_server.database import transact
-from main_server.users import links, repository
-from tests.integration.main_server.people import HASH, People
+from main_server.second_step import repository as authenticators
+from main_server.second_step.repository import Authenticator
+from main_server.users import links, repository, service
+from main_server.users.repository import User
+from tests.integration.main_server.people import HASH, TESTER, People
 
 
 class Command:
@@ -114,6 +120,79 @@ def test_disable_and_enable(command: Command, people: People) -> None:
     assert people.sign_in().refresh_token
     assert "is signed out everywhere" in command("sign-out", name)
     command("disable", "nobody-such@example.com", code=4)
+
+
+def test_rights_are_changed(command: Command, people: People) -> None:
+    people.with_password()
+    name = f"{people.name}@example.com"
+    token = people.sign_in().refresh_token
+    command("change", name, code=2)
+    assert "has other rights now" in command("change", name, "--no-clients")
+    token = people.refresh(token).refresh_token
+    assert command.json("change", name, "--role", "admin")["role"] == "admin"
+    with pytest.raises(Exception, match="over"):
+        people.refresh(token)
+    command("change", name, "--role", "super-admin", code=3)
+    command("change", name, "--client", "nobody-such", code=4)
+    assert people.row().role is UserRole.ADMIN
+    assert people.audited().count("user.rights_changed") == 2
+
+
+def test_a_second_step_is_reset(command: Command, people: People) -> None:
+    user = people.with_password()
+    now = people.now.replace(tzinfo=None)
+    theirs = Authenticator(user.user_id, b"k" * 8, b"sealed", 0, now, now)
+    transact(people.engine, lambda c: authenticators.put(c, theirs))
+    token = people.sign_in().refresh_token
+    said = command("reset-second-step", f"{people.name}@example.com")
+    assert "has no authenticator any more" in said
+    with pytest.raises(Exception, match="over"):
+        people.refresh(token)
+    assert transact(people.engine, lambda c: authenticators.find(c, user.user_id)) is None
+    assert people.audited()[-1] == "user.second_step_reset"
+
+
+@pytest.fixture
+def nobody_above(engine: Engine) -> Iterator[None]:
+    """For this while none of the other tests' super-administrators could sign in."""
+    above = "FROM users WHERE role = 'super-admin' AND disabled_at IS NULL"
+    with engine.begin() as connection:
+        ids = connection.execute(text(f"SELECT user_id {above}")).scalars().all()
+        for one in ids:
+            repository.change(connection, one, disabled_at=datetime(2026, 1, 1))
+    yield
+    with engine.begin() as connection:
+        for one in ids:
+            repository.change(connection, one, disabled_at=None)
+
+
+def test_the_last_super_administrator_stays(
+    command: Command, engine: Engine, nobody_above: None
+) -> None:
+    one, other = (People(engine, domain="gatepost") for _ in range(2))
+    users = [them.with_password(role=UserRole.SUPER_ADMIN) for them in (one, other)]
+    People(engine, domain="gatepost").create(role=UserRole.SUPER_ADMIN)  # who has no password yet
+    command("disable", one.name)
+    assert "the last super-administrator" in command("disable", other.name, code=3)
+    command("enable", one.name)
+    refused = []
+
+    def disable(user: User) -> None:
+        try:
+            service.disable(engine, user, one.now, TESTER)
+        except Invalid as error:
+            refused.append(error.detail)
+
+    threads = [Thread(target=disable, args=[user]) for user in users]  # each puts the other out
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(refused) == 1
+    assert [them.row().disabled_at is None for them in (one, other)].count(True) == 1
+    with engine.begin() as connection:
+        for user in users:
+            repository.change(connection, user.user_id, disabled_at=one.now.replace(tzinfo=None))
 
 
 def test_break_glass_is_a_short_link_and_loud_in_the_audit_log(

@@ -16,7 +16,7 @@ from gatepost.overview import (
     Process,
     Waiting,
 )
-from gatepost.people import Account, PasswordLink, Person, UserRole
+from gatepost.people import Account, PasswordLink, Person, SecondStep, UserRole
 from gatepost.service.access_tokens import Claims
 from gatepost.shown import (
     FailedReason,
@@ -213,15 +213,23 @@ CASES += [
     for full in (True, False)
 ]
 FOR_PEOPLE = {"messages.html", "message.html", "failed.html", "redrive.html"}
-FOR_PEOPLE |= {"users.html", "user_link.html"} | {name for name, _ in holder_cases.CASES}
+FOR_PEOPLE |= {"users.html", "user.html", "user_link.html"}
+FOR_PEOPLE |= {name for name, _ in holder_cases.CASES}
 FOR_PEOPLE |= {name for name, _ in domain_cases.CASES}
-PARTS = {"base.html", "fields.html", "shown.html", "holders.html", "domain_fields.html"}
+PARTS = {
+    "base.html",
+    "accounts.html",
+    "fields.html",
+    "shown.html",
+    "holders.html",
+    "domain_fields.html",
+}
 PARTS |= {"overview_figures.html"}
 CASES += holder_cases.CASES + domain_cases.CASES
 
 
 ACCOUNTS = [
-    Account("u", HOSTILE, HOSTILE, role, clients, "2026-11-18T10:00:00.000Z", disabled, last)
+    Account("u", HOSTILE, HOSTILE, role, clients, NOW, disabled, last, bool(last))
     for role in UserRole
     for clients in ([], [HOSTILE])
     for disabled, last in ((None, None), ("2026-11-18T10:00:00.000Z",) * 2)
@@ -235,6 +243,26 @@ CASES += [
 ]
 LINK = PasswordLink(ACCOUNTS[0], "s", "2026-11-18T10:00:00.000Z")
 CASES += [("user_link.html", {"made": LINK, "address": HOSTILE})]
+
+
+CASES += [
+    ("user.html", {"account": one, "roles": ["user"], "problem": p, "typed": TYPED})
+    for one in ACCOUNTS
+    for p in (None, PROBLEM)
+]
+CASES += [("code.html", {"problem": problem}) for problem in (None, PROBLEM, {"detail": HOSTILE})]
+CASES += [("recovery_codes.html", {"codes": [HOSTILE, "b"]})]
+CASES += [
+    ("second_step.html", {"state": state, "picture": HOSTILE, "done": done, "problem": problem})
+    for demanded in (True, False)
+    for state in (
+        SecondStep(True, demanded, 3),
+        SecondStep(False, demanded, 0),
+        SecondStep(False, demanded, 0, HOSTILE, HOSTILE),
+    )
+    for done in (None, HOSTILE)
+    for problem in (None, PROBLEM, {"detail": HOSTILE})
+]
 
 
 ENVIRONMENT = Pages(ASSETS).environment

@@ -12,7 +12,9 @@ from tests.unit.portal.browser import ORIGIN, Browser
 
 SAME = {"origin": ORIGIN, "sec-fetch-site": "same-origin"}
 POSTS = ["/login", "/d/example.com/login", "/logout", "/logout-everywhere"]
-POSTS += ["/account/password", "/account/time-zone"]
+POSTS += ["/account/password", "/account/time-zone", "/login/code", "/account/second-step"]
+POSTS += ["/account/second-step/confirm", "/account/second-step/off"]
+POSTS += [f"/users/{UUID(int=1)}/rights", f"/users/{UUID(int=1)}/reset-second-step"]
 POSTS += ["/password/x", "/messages", f"/messages/{UUID(int=1)}/open"]
 POSTS += ["/failed", "/failed/redrives", f"/failed/redrives/{UUID(int=1)}/stop"]
 SERIAL, CLIENT = "ab" * 16, "example.com:a"

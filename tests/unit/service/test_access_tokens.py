@@ -79,7 +79,10 @@ def test_it_says_who_and_what() -> None:
     assert key_of(minted()) == "k1"
 
 
-@pytest.mark.parametrize("algorithm", ["none", "None", "NONE", "nOnE", "", None, "EdDSA", "RS256"])
+@pytest.mark.parametrize(
+    "algorithm",
+    ["none", "None", "NONE", "nOnE", "none ", "", None, "EdDSA", "Ed25519", "HS256", "RS256"],
+)
 @pytest.mark.parametrize("signature", [b"", b"x" * 64])
 def test_without_a_signature_it_is_refused(algorithm: str | None, signature: bytes) -> None:
     assert refused(forged({"alg": algorithm, "typ": "JWT", "kid": "k1"}, signature))
@@ -144,6 +147,13 @@ def test_a_key_that_it_brings_along_is_not_used(header: str) -> None:
 )
 def test_what_is_signed_but_says_something_else_is_refused(given: dict[str, Any]) -> None:
     assert refused(jwt.encode(payload(**given), KEY, "EdDSA", headers={"kid": "k1"}))
+
+
+def test_another_role_under_the_same_signature_is_refused() -> None:
+    header, _, signature = minted().split(".")
+    for given in ({"role": "super-admin"}, {"domain": "gatepost"}, {"sub": str(uuid4())}):
+        said = b64(json.dumps(payload(**given)).encode())
+        assert refused(f"{header}.{said}.{signature}")
 
 
 @pytest.mark.parametrize("part", [0, 1, 2])

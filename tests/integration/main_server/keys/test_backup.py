@@ -61,11 +61,11 @@ def test_lost_keys_come_back_and_open_what_they_sealed(
     envelope = house.envelope()
     edge_mac = house.room.ring.edge_mac_key()
     assert callable(sealing)
-    assert write_backup(house.engine, sealing(house), file) == 6
+    assert write_backup(house.engine, sealing(house), file) == 7
     lose_all_keys(house)
 
     content = read_backup(sealing(house), file)
-    assert restore(house.engine, house.masters(), content) == {"restored": 6}
+    assert restore(house.engine, house.masters(), content) == {"restored": 7}
 
     house.assert_readable(*sent)
     ring = house.main_server()
@@ -77,7 +77,7 @@ def test_done_twice_it_changes_nothing(house: House, file: Path) -> None:
     house.delivered(1)
     write(house, file)
     before = [house.data_keys(), house.service_keys()]
-    assert bring_back(house, file) == {"present": 5}
+    assert bring_back(house, file) == {"present": 6}
     assert [house.data_keys(), house.service_keys()] == before
 
 
@@ -91,7 +91,7 @@ def test_a_server_that_was_started_first_loses_nothing_of_its_own(house: House, 
     later = house.delivered(2)
     envelope = house.envelope()
 
-    assert bring_back(house, file) == {"restored": 5}
+    assert bring_back(house, file) == {"restored": 6}
 
     house.assert_readable(*sent, *later)
     ring = house.main_server()
@@ -110,7 +110,7 @@ def test_a_third_key_of_one_day_has_no_room_and_is_told(house: House, file: Path
     house.room.ring = house.main_server()
     house.delivered(1)
     transact(house.engine, lambda c: begin(c, house.masters(), house.pair()))
-    assert bring_back(house, file) == {"restored": 4, "blocked": 1}
+    assert bring_back(house, file) == {"restored": 5, "blocked": 1}
 
 
 @pytest.mark.parametrize("forgetful", [False, True], ids=["", "a ledger of before"])
@@ -126,9 +126,9 @@ def test_a_destroyed_day_is_not_restored(house: House, file: Path, forgetful: bo
     if forgetful:
         transact(house.engine, lambda c: c.execute(delete(destroyed_keys)))
         bring_back(house, file)
-    assert bring_back(house, old) == {"present": 5, "destroyed": 1}
+    assert bring_back(house, old) == {"present": 6, "destroyed": 1}
     lose_all_keys(house)
-    assert bring_back(house, old) == {"restored": 5, "destroyed": 1}
+    assert bring_back(house, old) == {"restored": 6, "destroyed": 1}
     assert {key.pair for key in house.data_keys()} == {house.pair()}
 
 
@@ -138,7 +138,7 @@ def test_a_leaked_key_is_not_restored(house: House, file: Path) -> None:
     (leaked,) = house.data_keys()
     for _ in reencrypt(house.engine, house.masters(), house.pair()):
         pass
-    assert bring_back(house, file) == {"present": 4, "destroyed": 1}
+    assert bring_back(house, file) == {"present": 5, "destroyed": 1}
     assert leaked.key_id not in {key.key_id for key in house.data_keys()}
     house.assert_readable(*sent)
 
@@ -151,10 +151,10 @@ def test_a_sealing_key_that_has_died_is_not_restored(
     monkeypatch.setattr(service_keys, "dies_at", lambda *_: datetime(2000, 1, 1))
     assert len(service_keys.destroy_dead(house.engine)) == 1
     monkeypatch.undo()
-    assert bring_back(house, file) == {"present": 4, "destroyed": 1}
+    assert bring_back(house, file) == {"present": 5, "destroyed": 1}
     transact(house.engine, lambda c: c.execute(delete(destroyed_keys)))
     monkeypatch.setattr(service_keys, "dies_at", lambda *_: datetime(2000, 1, 1))
-    assert bring_back(house, file) == {"present": 4, "destroyed": 1}, "its time is over anyway"
+    assert bring_back(house, file) == {"present": 5, "destroyed": 1}, "its time is over anyway"
 
 
 def test_the_file_is_sealed_and_private_and_has_one_generation(house: House, file: Path) -> None:

@@ -82,7 +82,7 @@ def test_list_shows_every_key_by_client_and_day_with_its_messages(
     assert said.code == 0
     lines = said.out.splitlines()
     assert [line.split()[0] for line in lines] == [
-        "master", "number_mac", "edge_mac", "access_token", "sealing", "data", "data",
+        "master", "number_mac", "edge_mac", "access_token", "totp", "sealing", "data", "data",
     ] or {line.split()[0] for line in lines} >= {"master", "sealing", "data"}  # fmt: skip
     assert f"data        {DAY}  {house.room.client_id}  current  2 messages" in lines
     documents = [json.loads(line) for line in command("list", "--json").out.splitlines()]
@@ -98,6 +98,7 @@ def test_list_shows_every_key_by_client_and_day_with_its_messages(
         "number_mac",
         "edge_mac",
         "access_token",
+        "totp",
         "data",
     }
 
@@ -121,7 +122,12 @@ def test_list_tells_what_is_unfinished(house: House, command: Command) -> None:
 
 @pytest.mark.parametrize(
     ("what", "purpose"),
-    [("sealing",) * 2, ("number-mac", "number_mac"), ("access-token", "access_token")],
+    [
+        ("sealing",) * 2,
+        ("number-mac", "number_mac"),
+        ("access-token", "access_token"),
+        ("totp",) * 2,
+    ],
 )
 def test_rotate_makes_another_key_current(
     house: House, command: Command, what: str, purpose: str
@@ -143,7 +149,7 @@ def test_rotate_master_wraps_all_keys_again(house: House, command: Command) -> N
     assert said.json == {
         "rotated": "master",
         "kid": MasterKey(new).kid.hex(),
-        "keys": 5,
+        "keys": 6,
         "began": True,
     }
     house.assert_readable(*sent)
@@ -213,7 +219,7 @@ def test_destroy_takes_the_key_from_the_standing_backup(house: House, command: C
     assert said.err == ""
     assert read_backup(Sealing(house.masters()), file).data_keys == []
     empty(house.engine, keys_only=True)
-    assert command("restore", str(file), "--json").json["restored"] == 4
+    assert command("restore", str(file), "--json").json["restored"] == 5
     assert house.data_keys() == []
 
 
@@ -242,12 +248,12 @@ def test_backup_and_restore_by_a_passphrase(house: House, command: Command) -> N
     file = house.folder / "keys.backup"
     arguments = (str(file), "--passphrase-file", str(passphrase))
     said = command("backup", *arguments, "--json")
-    assert said.json == {"file": str(file), "keys": 5}
+    assert said.json == {"file": str(file), "keys": 6}
     assert "Set keys.backup_file" in said.err
     empty(house.engine, keys_only=True)
     said = command("restore", *arguments)
     assert said.code == 0
-    assert said.out.startswith("5 keys restored; 0 were there; 0 were destroyed")
+    assert said.out.startswith("6 keys restored; 0 were there; 0 were destroyed")
     house.assert_readable(*sent)
 
 
