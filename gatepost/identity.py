@@ -67,6 +67,10 @@ def is_name(name: str | None = None, domain: str | None = None) -> bool:
     return named and (domain is None or _DOMAIN.match(domain) is not None)
 
 
+def is_domain(text: str) -> bool:
+    return _DOMAIN.match(text) is not None
+
+
 def parse_uri(uri: str) -> Identity:
     scheme, _, rest = uri.partition("://")
     parts = rest.split("/")

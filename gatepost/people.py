@@ -110,7 +110,10 @@ class TokenKey(msgspec.Struct, frozen=True):
 
 
 class TokenKeys(msgspec.Struct, frozen=True):
+    """`now_ms` is the time by which tokens are minted: whoever verifies them goes by it, too."""
+
     keys: list[TokenKey]
+    now_ms: int | None = None
 
 
 class NewPerson(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

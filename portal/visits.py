@@ -45,10 +45,11 @@ def visitor(context: "Context") -> Any:
     async def visit(request: Request) -> Visit:
         token = request.cookies.get(cookies.ACCESS, "")
         try:
-            claims = verify(token, context.keys.known)
+            claims = verify(token, context.keys.known, context.keys.now())
         except NotSignedIn:
             token = (await _refresh(context, request)).access_token
-            claims = verify(token, await _keys_for(context, token))
+            known = await _keys_for(context, token)
+            claims = verify(token, known, context.keys.now())
         return Visit(token, claims, await endings_for(context, token, claims))
 
     return Depends(visit)

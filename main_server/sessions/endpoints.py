@@ -42,7 +42,7 @@ def create_router(context: Context) -> APIRouter:
     async def token_keys() -> Response:
         keys = context.keyring.token_keys(from_ms(context.clock.now_ms()))
         found = [TokenKey(kid, key.public_bytes_raw().hex()) for kid, key in keys.items()]
-        return _answer(TokenKeys(found))
+        return _answer(TokenKeys(found, context.clock.now_ms()))
 
     @router.post("/session")
     async def sign_in(request: Request, caller: Identity = portal) -> Response:

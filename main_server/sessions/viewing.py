@@ -6,7 +6,7 @@ were is so at once, and who has given no code, or has no authenticator and must,
 
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -68,11 +68,10 @@ def seen_by(
     portal = allow(identify(context), Role.PORTAL)
 
     async def seen(request: Request, caller: Identity = portal) -> Seen:
-        claims = verify(_token(request), context.keyring.token_keys(_now(context)))
+        now = _now(context)
+        claims = verify(_token(request), context.keyring.token_keys(now), now.replace(tzinfo=UTC))
         demanding = context.second_step_demanded
-        find = partial(
-            _find, claims=claims, moment=_now(context), portal=caller, demanding=demanding
-        )
+        find = partial(_find, claims=claims, moment=now, portal=caller, demanding=demanding)
         found = await context.ledger.run(transact, find)
         context_of(request.scope).fields["user"] = found.viewer.user_id
         if found.stage not in stages:

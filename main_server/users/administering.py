@@ -19,8 +19,9 @@ from gatepost.service.requests import context_of
 from main_server.admin.bodies import read
 from main_server.context import Context
 from main_server.database import transact
+from main_server.reading.asking import asked_by
 from main_server.reading.endpoints import answer, cross, now_of
-from main_server.reading.scope import Asked, domain_within
+from main_server.reading.scope import domain_within
 from main_server.second_step import repository as authenticators
 from main_server.sessions.viewing import viewer_of
 from main_server.users import links, repository, service
@@ -50,7 +51,7 @@ def create_router(context: Context) -> APIRouter:
 
     @router.get("")
     async def list_all(domain: str | None = None, asker: Viewer = viewer) -> Response:
-        asked = Asked(domain)
+        asked = asked_by(asker, domain, None)
         await cross(context, asker, "users.listed", asked, {})
         if asker.role is not UserRole.SUPER_ADMIN and domain not in (None, asker.domain):
             return answer(Accounts([]))
@@ -91,7 +92,7 @@ def _wanted(asker: Viewer, wanted: NewPerson) -> NewUser:
     text = wanted.name if "@" in wanted.name else f"{wanted.name}@{asker.domain}"
     domain, name = parse_name(text)
     if asker.role is not UserRole.SUPER_ADMIN and domain != asker.domain:
-        raise NotFound(f"There is no domain {domain}.")
+        raise NotFound("There is no such domain.")
     return NewUser(domain, name, wanted.role, client_ids_of(domain, wanted.client_ids))
 
 

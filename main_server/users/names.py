@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from gatepost.errors import Invalid
-from gatepost.identity import INFRASTRUCTURE_DOMAIN
+from gatepost.identity import INFRASTRUCTURE_DOMAIN, is_domain
 
 _NAME = re.compile(r"\A[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?\Z")
 
@@ -16,6 +16,8 @@ def parse_name(text: str) -> tuple[str, str]:
         name, domain = domain, INFRASTRUCTURE_DOMAIN
     if not is_name(name):
         raise Invalid("A name is 1 to 64 letters, digits, '.', '_' and '-', as alice@example.com.")
+    if not is_domain(domain):
+        raise Invalid("A domain is lower-case letters, digits and '-', in parts joined by dots.")
     return domain, name
 
 

@@ -1,10 +1,13 @@
 """Passwords: what they must be like, and how they are kept: Argon2id, never themselves.
 
 Hashing takes long and much memory on purpose. So it has threads of its own, few of them, and a
-queue that ends: who tries passwords by the thousand must not keep the ledger's threads busy.
+queue that ends, and gives way: who tries passwords by the thousand must not keep the ledger's
+threads busy, nor those who look at pages waiting.
 """
 
 import asyncio
+import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -17,6 +20,8 @@ from gatepost.safety import FEWEST_CHARACTERS, SAMPLES
 
 MOST_CHARACTERS = 256
 THREADS, MOST_WAITING = 2, 32
+SHORTEST_NAME = 4
+NICE = 10
 T = TypeVar("T")
 
 _hasher = PasswordHasher(time_cost=3, memory_cost=64 * 1024, parallelism=2)
@@ -30,8 +35,13 @@ def check_password(password: str, name: str) -> None:
         raise Invalid(f"A password has {FEWEST_CHARACTERS} to {MOST_CHARACTERS} characters.")
     if len(set(password)) < FEWEST_CHARACTERS // 2:
         raise Invalid("This password repeats a few characters. Take a longer phrase.")
-    if plain.rstrip("0123456789!.") in SAMPLES or name in plain:
+    if plain.rstrip("0123456789!.") in SAMPLES or _holds_name(plain, name):
         raise Invalid("This password can be guessed: it is a well-known one, or holds your name.")
+
+
+def _holds_name(plain: str, name: str) -> bool:
+    """Of short names nothing can be said: they are in many words."""
+    return len(name) >= SHORTEST_NAME and name in plain
 
 
 def hash_password(password: str) -> str:
@@ -52,7 +62,7 @@ class Passwords:
     """The threads that hash, of one process."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="passwords")
+        self._threads = ThreadPoolExecutor(THREADS, "passwords", _give_way)
         self._waiting = 0
 
     async def hash(self, password: str) -> str:
@@ -69,3 +79,8 @@ class Passwords:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
         finally:
             self._waiting -= 1
+
+
+def _give_way() -> None:
+    """To all else that wants the processor; Linux has it for each thread."""
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)

@@ -186,12 +186,12 @@ def find(engine: Engine, domain: str, name: str) -> User:
 def _check(connection: Connection, wanted: NewUser) -> None:
     ours = wanted.domain == INFRASTRUCTURE_DOMAIN
     if not ours and not domains.has_domain(connection, wanted.domain):
-        raise NotFound(f"There is no domain {wanted.domain}.")
+        raise NotFound("There is no such domain.")
     if (wanted.role is UserRole.SUPER_ADMIN) != ours:
         words = "Super-administrators, and they alone, are of the domain"
         raise Invalid(f"{words} {INFRASTRUCTURE_DOMAIN}.")
     for client_id in sorted(wanted.client_ids):
-        client = clients.find(connection, client_id)
+        client = clients.find(connection, client_id) if client_id.isascii() else None
         if client is None or client.domain != wanted.domain:
             raise NotFound("There is no such client in this person's domain.")
 

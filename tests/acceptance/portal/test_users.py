@@ -264,3 +264,19 @@ def test_nobody_makes_a_link_for_themselves(site: Site, portal: httpx.Client) ->
         other = Asker(site, portal, role, domain)
         other_id = UUID(bytes=other.user.user_id)
         assert asker.post(f"/{other_id}/link").status_code == 201
+
+
+@pytest.mark.parametrize("odd", ["é", "٣", "x" * 300, "a b", "\U0001f600"])
+def test_what_nobody_can_be_called_is_refused(site: Site, portal: httpx.Client, odd: str) -> None:
+    """Before the ledger is asked, whose names are ASCII: it was a fault of ours."""
+    admin = Asker(site, portal, UserRole.ADMIN)
+    root = Asker(site, portal, UserRole.SUPER_ADMIN, "gatepost")
+    name = f"n-{uuid4().hex[:8]}"
+    for asker in (admin, root):
+        assert asker.get(domain=odd).status_code == 422
+        assert asker.post(name=odd, role="user", client_ids=[]).status_code == 422
+        for given in ({"name": f"{name}@{odd}"}, {"name": f"{name}@example.com", "client": odd}):
+            clients = [given["client"]] if "client" in given else []
+            answer = asker.post(name=given["name"], role="user", client_ids=clients)
+            assert answer.status_code in (404, 422)
+            assert odd not in answer.json()["detail"]

@@ -15,6 +15,7 @@ from uuid import uuid4
 import httpx
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from gatepost.clock import to_ms
 from gatepost.people import UserRole
 from gatepost.service.access_tokens import Claims, Signer, mint
 from gatepost.service.requests import RequestMetrics, Requests
@@ -49,11 +50,13 @@ class FakeMainServer:
         self.away = False
         self.role = UserRole.USER
         self.time_zone: str | None = None
+        self.ahead = timedelta(0)
+        """Of the clock here."""
 
     def token(self, age: timedelta = timedelta(0)) -> str:
         who = ("alice", "example.com", self.role, self.time_zone)
         claims = Claims(uuid4(), uuid4(), *who)
-        return mint(self.signer, claims, [], datetime.now(UTC) - age)
+        return mint(self.signer, claims, [], datetime.now(UTC) + self.ahead - age)
 
     def refuse(self, call: str, status: int, slug: str, detail: str = "No.", **more: Any) -> None:
         problem = {"type": f"urn:gatepost:problem:{slug}", "detail": detail, "status": status}
@@ -77,7 +80,9 @@ class FakeMainServer:
         match call:
             case "GET /keys":
                 key = self.signer.key.public_key().public_bytes_raw().hex()
-                return 200, {"keys": [{"kid": self.signer.kid, "key": key}]}
+                now = datetime.now(UTC) + self.ahead
+                keys = [{"kid": self.signer.kid, "key": key}]
+                return 200, {"keys": keys, "now_ms": to_ms(now)}
             case "POST /session" | "POST /session/refresh":
                 return 200, {"access_token": self.token(), "refresh_token": "fresh"}
             case "POST /password/reset":
@@ -99,9 +104,10 @@ class Browser:
             transport=httpx.MockTransport(self.main), base_url="https://main.example"
         )
         self.keys = Keys()
-        main_server = MainServer(client)
+        self.main_server = MainServer(client)
         self.stop = asyncio.Event()
-        context = Context(main_server, self.keys, Pages(ASSETS), ASSETS, "gatepost", own, self.stop)
+        pages = Pages(ASSETS)
+        context = Context(self.main_server, self.keys, pages, ASSETS, "gatepost", own, self.stop)
         app: Any = Requests(
             create_app(context, strict_transport=True),
             self.log,

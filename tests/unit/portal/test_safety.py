@@ -1,26 +1,30 @@
 """What protects people's browsers: forms of ours alone, and headers on every answer."""
 
+import re
 from typing import Any
-from uuid import UUID
 
 import httpx
 import pytest
 
 from portal import cookies
 from portal.forms import MAX_BYTES
+from tests.acceptance.portal.routes import PORTAL_ROUTES
 from tests.unit.portal.browser import ORIGIN, Browser
 
 SAME = {"origin": ORIGIN, "sec-fetch-site": "same-origin"}
-POSTS = ["/login", "/d/example.com/login", "/logout", "/logout-everywhere"]
-POSTS += ["/account/password", "/account/time-zone", "/login/code", "/account/second-step"]
-POSTS += ["/account/second-step/confirm", "/account/second-step/off"]
-POSTS += [f"/users/{UUID(int=1)}/rights", f"/users/{UUID(int=1)}/reset-second-step"]
-POSTS += ["/password/x", "/messages", f"/messages/{UUID(int=1)}/open"]
-POSTS += ["/failed", "/failed/redrives", f"/failed/redrives/{UUID(int=1)}/stop"]
-SERIAL, CLIENT = "ab" * 16, "example.com:a"
-POSTS += [f"/certificates/{SERIAL}/{act}" for act in ("revoke", "hold", "release", "renew")]
-POSTS += [f"/clients/{CLIENT}/{act}" for act in ("revoke", "limits", "disable", "enable")]
-POSTS += ["/certificates/new", "/clients", "/tokens", f"/tokens/{SERIAL * 2}/withdraw"]
+VALUES = {"domain": "example.com", "client_id": "example.com:a", "token": "x"}
+_HOLE = re.compile(r"\{(\w+)(?::\w+)?\}")
+POSTS = sorted(
+    _HOLE.sub(lambda hole: VALUES.get(hole[1], "ab" * 16), path)
+    for path, route in PORTAL_ROUTES
+    if "POST" in route.methods
+)
+"""As the application declares them, so that none is forgotten."""
+
+
+def test_the_list_is_whole() -> None:
+    for path in ("/login", "/users", f"/users/{'ab' * 16}/link", "/failed", "/account/password"):
+        assert path in POSTS
 
 
 async def refused(browser: Browser, path: str, **options: Any) -> bool:

@@ -106,6 +106,20 @@ async def test_a_token_that_is_over_is_replaced_on_the_way(browser: Browser) -> 
     assert fresh[cookies.ACCESS].startswith(f"{used};")
 
 
+@pytest.mark.parametrize("ahead", [timedelta(seconds=7), HOUR, -HOUR])
+async def test_a_portal_whose_clock_is_wrong_goes_by_the_main_servers(
+    browser: Browser, ahead: timedelta
+) -> None:
+    browser.main.ahead = ahead
+    await browser.keys.ask(browser.main_server)
+    await browser.sign_in()
+    assert (await browser.get("/account")).status_code == 200
+    assert "POST /session/refresh" not in browser.main.calls()
+    browser.http.cookies.set(cookies.ACCESS, browser.main.token(HOUR), "portal.example")
+    await browser.get("/account")
+    assert "POST /session/refresh" in browser.main.calls(), "a token that is over is"
+
+
 async def test_while_both_count_the_refresh_token_stays(browser: Browser) -> None:
     await browser.sign_in()
     browser.http.cookies.set(cookies.ACCESS, "", "portal.example")

@@ -52,6 +52,6 @@ def test_another_key_makes_no_browser_known() -> None:
 
 def test_neither_stands_for_the_other() -> None:
     with pytest.raises(NotSignedIn):
-        access_tokens.verify(mint(SIGNER, *WHO, NOW), KEYS)
+        access_tokens.verify(mint(SIGNER, *WHO, NOW), KEYS, NOW)
     claims = Claims(uuid4(), uuid4(), "alice", "example.com", UserRole.USER)
     assert known(access_tokens.mint(SIGNER, claims, [], NOW), KEYS, *WHO) is None
