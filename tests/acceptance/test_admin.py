@@ -17,19 +17,11 @@ from sqlalchemy import text
 from gatepost.cli.main import run
 from gatepost.identity import Identity, Role
 from gatepost.tls import TlsFiles
-from infra.dev.stack import Stack
 from main_server.database import transact
 from tests.acceptance.site import Site, accepted, eventually, post
 from tests.csrs import make_csr
 
 HOLD = "certificateHold"
-
-
-@pytest.fixture(scope="session")
-def site(stack: Stack) -> Site:
-    site = Site(stack)
-    site.wait_ready()
-    return site
 
 
 @pytest.fixture

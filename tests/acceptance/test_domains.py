@@ -2,38 +2,20 @@
 edge within its next bundle, nothing that was accepted is lost by it, and a domain is a wall (I12).
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
-from uuid import uuid4
 
 import httpx
 import pytest
 
 from gatepost.identity import Identity, Role
 from gatepost.people import UserRole
-from infra.dev.stack import Stack
 from tests.acceptance.site import Site, accepted, eventually, post
 from tests.acceptance.test_wall import seen
 from tests.acceptance.towns import Reader, Town
 
 WHY = "the contract is over"
-
-
-@pytest.fixture(scope="session")
-def site(stack: Stack) -> Site:
-    site = Site(stack)
-    site.wait_ready()
-    return site
-
-
-@pytest.fixture(scope="session")
-def portal(site: Site) -> Iterator[httpx.Client]:
-    pair = site.issue(Identity("gatepost", Role.PORTAL, f"portal-{uuid4().hex[:8]}"))
-    with site.calling(pair.files, "main_server") as client:
-        eventually(lambda: client.get("/api/portal/keys").status_code == 200, "it is known")
-        yield client
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ import pytest
 
 from gatepost.identity import Identity, Role
 from gatepost.tls import client_context
-from infra.dev.stack import Stack
 from tests.acceptance.site import (
     MESSAGES,
     Site,
@@ -25,13 +24,6 @@ from tests.factories import identity
 
 JSON = {"content-type": "application/json"}
 BODY = json.dumps(submission()).encode()
-
-
-@pytest.fixture(scope="session")
-def site(stack: Stack) -> Site:
-    site = Site(stack)
-    site.wait_ready()
-    return site
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import httpx
 import pytest
 
 from gatepost.identity import Identity, Role
-from infra.dev.stack import Stack
 from tests.acceptance.site import (
     MESSAGES,
     Site,
@@ -28,13 +27,6 @@ WORKER_HOLDS = 2 * BATCH
 """What one process of the workers may have in its hands."""
 
 TIME = re.compile(r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\Z")
-
-
-@pytest.fixture
-def site(stack: Stack) -> Site:
-    site = Site(stack)
-    site.wait_ready()
-    return site
 
 
 def test_a_message_is_accepted_and_delivered(site: Site) -> None:

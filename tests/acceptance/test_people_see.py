@@ -3,35 +3,16 @@ test_wall.py); what is opened for them, redriven and discarded; and that a redri
 delivered."""
 
 import json
-from collections.abc import Iterator
-from uuid import uuid4
 
 import httpx
 import pytest
 
-from gatepost.identity import Identity, Role
 from gatepost.people import UserRole
-from infra.dev.stack import Stack
 from tests.acceptance.site import Site, eventually
 from tests.acceptance.towns import Reader, Town
 from tests.factories import BODY
 
 WHY = "the partner asks for it"
-
-
-@pytest.fixture(scope="session")
-def site(stack: Stack) -> Site:
-    site = Site(stack)
-    site.wait_ready()
-    return site
-
-
-@pytest.fixture(scope="session")
-def portal(site: Site) -> Iterator[httpx.Client]:
-    pair = site.issue(Identity("gatepost", Role.PORTAL, f"portal-{uuid4().hex[:8]}"))
-    with site.calling(pair.files, "main_server") as client:
-        eventually(lambda: client.get("/api/portal/keys").status_code == 200, "it is known")
-        yield client
 
 
 @pytest.fixture(scope="module")

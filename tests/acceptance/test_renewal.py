@@ -25,7 +25,6 @@ from gatepost.identity import Identity, Role
 from gatepost.renewal import sign_renewal
 from gatepost.revocation import Reason
 from gatepost.tls import TlsFiles, client_context
-from infra.dev.stack import Stack
 from main_server.ca.authority import Order, Usage, load_authority, utc_now
 from main_server.ca.service import issue
 from tests.acceptance.senders import Senders
@@ -34,13 +33,6 @@ from tests.factories import HOSTS, identity
 
 INTERNAL = "/internal/certificates/renew"
 CLIENT, SERVER = Usage.CLIENT, Usage.SERVER
-
-
-@pytest.fixture(scope="session")
-def site(stack: Stack) -> Site:
-    site = Site(stack)
-    site.wait_ready()
-    return site
 
 
 def old(site: Site, folder: Path, *, due: bool = True) -> Files:

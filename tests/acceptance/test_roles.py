@@ -13,7 +13,6 @@ import pytest
 from fastapi.routing import APIRoute
 
 from gatepost.identity import Identity, Role
-from infra.dev.stack import Stack
 from main_server.process import create_app
 from proxy.endpoints import POSTS, create_reading_api
 from tests.acceptance.site import Site, accepted, eventually, post
@@ -55,13 +54,6 @@ EDGE_ROUTES = list(routes_of(create_reading_api(None)))  # type: ignore[arg-type
 EDGE_MATRIX = [("POST", path) for path in POSTS] + [
     (method, path) for path, route in EDGE_ROUTES for method in sorted(route.methods)
 ]
-
-
-@pytest.fixture(scope="session")
-def site(stack: Stack) -> Site:
-    site = Site(stack)
-    site.wait_ready()
-    return site
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 import base64
 import json
 import time
-from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -14,28 +13,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from gatepost.identity import Identity, Role
 from gatepost.people import UserRole
-from infra.dev.stack import Stack
 from main_server.sessions.backoff import shown
 from main_server.users import links, service
 from tests.acceptance.site import Site, eventually
 from tests.integration.main_server.people import DOMAIN, PASSWORD, People
 
 NEW = "another walk in the rain"
-
-
-@pytest.fixture(scope="session")
-def site(stack: Stack) -> Site:
-    site = Site(stack)
-    site.wait_ready()
-    return site
-
-
-@pytest.fixture(scope="session")
-def portal(site: Site) -> Iterator[httpx.Client]:
-    pair = site.issue(Identity("gatepost", Role.PORTAL, f"portal-{uuid4().hex[:8]}"))
-    with site.calling(pair.files, "main_server") as client:
-        eventually(lambda: client.get("/api/portal/keys").status_code == 200, "it is known")
-        yield client
 
 
 @pytest.fixture

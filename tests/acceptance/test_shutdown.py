@@ -9,7 +9,6 @@ from contextlib import ExitStack
 import pytest
 
 from gatepost.tls import client_context
-from infra.dev.stack import Stack
 from tests.acceptance.site import (
     MESSAGES,
     Site,
@@ -27,13 +26,6 @@ HEAD = (
     f"POST {MESSAGES} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
     f"Content-Length: {len(BODY)}\r\n\r\n"
 ).encode()
-
-
-@pytest.fixture
-def site(stack: Stack) -> Site:
-    site = Site(stack)
-    site.wait_ready()
-    return site
 
 
 def test_sigterm_finishes_the_requests_that_have_begun(site: Site) -> None:

@@ -20,19 +20,11 @@ from gatepost.identity import Identity, Role
 from gatepost.tls import TlsFiles, client_context
 from infra.dev.ports import free_port
 from infra.dev.services import not_ready
-from infra.dev.stack import Stack
 from main_server.ca.authority import Usage
 from tests.acceptance.site import Site, Wire, accepted, eventually, post
 from tests.factories import Pki, identity
 
 SERVERS = ["proxy", "main_server"]
-
-
-@pytest.fixture(scope="session")
-def site(stack: Stack) -> Site:
-    site = Site(stack)
-    site.wait_ready()
-    return site
 
 
 @pytest.fixture(scope="session")

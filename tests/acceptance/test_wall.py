@@ -15,13 +15,12 @@ import httpx
 import pytest
 from fastapi.routing import APIRoute
 
-from gatepost.identity import Identity, Role
-from infra.dev.stack import Stack
+from gatepost.identity import Role
 from main_server.process import create_app
 from main_server.users.repository import User
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.portal.routes import PORTAL_ROUTES
-from tests.acceptance.site import Site, eventually
+from tests.acceptance.site import Site
 from tests.acceptance.test_roles import roles_of, routes_of
 from tests.acceptance.towns import Reader, Town
 from tests.factories import ids
@@ -82,21 +81,6 @@ LISTS |= {"/certificates", "/clients", "/tokens", "/endings", "/domains", "/audi
 OF_EVERYBODY = {"/keys", "/session", "/audit/check", "/overview", "/second-step"}
 """Lists of nothing. What the overview counts changes by itself: its wall is tested where it is."""
 PAGES_OF_EVERYBODY = {"/static/{name}", "/d/{domain}/login", "/password/{token}"}
-
-
-@pytest.fixture(scope="session")
-def site(stack: Stack) -> Site:
-    site = Site(stack)
-    site.wait_ready()
-    return site
-
-
-@pytest.fixture(scope="session")
-def portal(site: Site) -> Iterator[httpx.Client]:
-    pair = site.issue(Identity("gatepost", Role.PORTAL, f"portal-{uuid4().hex[:8]}"))
-    with site.calling(pair.files, "main_server") as client:
-        eventually(lambda: client.get("/api/portal/keys").status_code == 200, "it is known")
-        yield client
 
 
 @pytest.fixture(scope="module")

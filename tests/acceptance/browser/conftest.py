@@ -5,17 +5,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from infra.dev.stack import Stack
 from tests.acceptance.browser.chrome import open_chromium
 from tests.acceptance.browser.harbour import Harbour
 from tests.acceptance.site import Site
-
-
-@pytest.fixture(scope="session")
-def site(stack: Stack) -> Site:
-    site = Site(stack)
-    site.wait_ready()
-    return site
 
 
 @pytest.fixture(scope="session")

@@ -6,18 +6,10 @@ from uuid import uuid4
 import pytest
 
 from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
-from infra.dev.stack import Stack
 from tests.acceptance.site import Site, eventually
 from tests.factories import Pair, identity
 
 Make = Callable[[Role], Pair]
-
-
-@pytest.fixture(scope="session")
-def site(stack: Stack) -> Site:
-    site = Site(stack)
-    site.wait_ready()
-    return site
 
 
 @pytest.fixture

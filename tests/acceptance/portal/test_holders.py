@@ -14,7 +14,6 @@ from gatepost.cli.main import run
 from gatepost.identity import Identity, Role
 from gatepost.people import UserRole
 from gatepost.tls import TlsFiles
-from infra.dev.stack import Stack
 from main_server.ca.authority import utc_now
 from main_server.clients.service import ensure
 from main_server.database import transact
@@ -24,13 +23,6 @@ from tests.csrs import make_csr
 from tests.integration.main_server.people import PASSWORD, People
 
 REVOKED = "urn:gatepost:problem:revoked-certificate"
-
-
-@pytest.fixture(scope="session")
-def site(stack: Stack) -> Site:
-    site = Site(stack)
-    site.wait_ready()
-    return site
 
 
 @pytest.fixture

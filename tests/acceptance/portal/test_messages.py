@@ -10,7 +10,6 @@ import pytest
 
 from gatepost.identity import Identity, Role
 from gatepost.people import UserRole
-from infra.dev.stack import Stack
 from main_server.users.repository import User
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site, eventually
@@ -20,13 +19,6 @@ from tests.integration.main_server.people import PASSWORD
 
 HOSTILE = "<script>alert(1)</script> {{ 7*7 }} &amp;"
 WHY = "the partner asks for it"
-
-
-@pytest.fixture(scope="session")
-def site(stack: Stack) -> Site:
-    site = Site(stack)
-    site.wait_ready()
-    return site
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,6 @@ import pytest
 from sqlalchemy import text
 
 from gatepost.people import UserRole
-from infra.dev.stack import Stack
 from main_server.database import transact
 from main_server.tables import users
 from main_server.users import service
@@ -24,13 +23,6 @@ from tests.integration.main_server.people import PASSWORD, People
 
 ENDS_SECONDS = 3.0
 """A stream asks anew every 1.5 s."""
-
-
-@pytest.fixture(scope="session")
-def site(stack: Stack) -> Site:
-    site = Site(stack)
-    site.wait_ready()
-    return site
 
 
 @pytest.fixture

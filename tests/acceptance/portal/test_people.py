@@ -7,20 +7,12 @@ from typing import Any
 
 import pytest
 
-from infra.dev.stack import Stack
 from main_server.users import links, service
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site, eventually
 from tests.integration.main_server.people import PASSWORD, People
 
 NEW = "another walk in the rain"
-
-
-@pytest.fixture(scope="session")
-def site(stack: Stack) -> Site:
-    site = Site(stack)
-    site.wait_ready()
-    return site
 
 
 @pytest.fixture

@@ -15,20 +15,12 @@ import pytest
 import yaml
 
 from gatepost.people import UserRole
-from infra.dev.stack import Stack
 from main_server.second_step import codes
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site
 from tests.integration.main_server.people import PASSWORD, People
 
 PAGE = "/account/second-step"
-
-
-@pytest.fixture(scope="session")
-def site(stack: Stack) -> Site:
-    site = Site(stack)
-    site.wait_ready()
-    return site
 
 
 @pytest.fixture

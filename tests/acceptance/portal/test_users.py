@@ -12,29 +12,13 @@ from sqlalchemy import text
 
 from gatepost.identity import Identity, Role
 from gatepost.people import UserRole
-from infra.dev.stack import Stack
 from main_server.database import transact
 from tests.acceptance.portal.browser import Browser
-from tests.acceptance.site import Site, eventually
+from tests.acceptance.site import Site
 from tests.integration.main_server.people import PASSWORD, People
 
 NEW = "another walk in the rain"
 OTHER = "other.example"
-
-
-@pytest.fixture(scope="session")
-def site(stack: Stack) -> Site:
-    site = Site(stack)
-    site.wait_ready()
-    return site
-
-
-@pytest.fixture(scope="session")
-def portal(site: Site) -> Iterator[httpx.Client]:
-    pair = site.issue(Identity("gatepost", Role.PORTAL, f"portal-{uuid4().hex[:8]}"))
-    with site.calling(pair.files, "main_server") as client:
-        eventually(lambda: client.get("/api/portal/keys").status_code == 200, "it is known")
-        yield client
 
 
 @pytest.fixture
