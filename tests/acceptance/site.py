@@ -126,7 +126,7 @@ class Site:
                 return known and answer.json()["certificate"]["fingerprint"] == fingerprint
 
         # Each process learns the bundle by itself; as many agreeing answers as would be chance.
-        eventually(lambda: all(is_known() for _ in range(8)), "the edge knows it")
+        eventually(lambda: all(is_known() for _ in range(16)), "the edge knows it")
 
     def events(self, service: str, name: str, **fields: Any) -> list[dict[str, Any]]:
         """What the service has logged under that name, with these fields."""

@@ -144,6 +144,7 @@ def test_who_signs_out_everywhere_is_out_everywhere(chromium: Browser, harbour: 
 def test_it_all_works_without_scripts(chromium: Browser, harbour: Harbour) -> None:
     with Visitor(chromium, harbour.site, scripts=False) as visitor:
         page = visitor.sign_in(harbour.admin)
+        visitor.link("Messages").click()
         visitor.field("Number").fill(NUMBER)
         visitor.button("Find").click()
         page.wait_for_url("**/messages?sender=*")

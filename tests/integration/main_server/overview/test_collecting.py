@@ -118,6 +118,8 @@ def issued(engine: Engine, holder: Identity, days: float, status: str = "active"
         "role": holder.role.value,
         "name": holder.name,
         "status": status,
+        "fingerprint": uuid4().bytes * 2,
+        "issuer": uuid4().hex,  # of none, it would be on everybody's lists
         "not_before": now,
         "not_after": now + timedelta(days=days),
         "created_at": now,
