@@ -97,6 +97,10 @@ class FormRefused(GatepostError):
     """This form was open for too long, or isn't of this portal. Load its page again."""
 
 
+class AnotherNeeded(GatepostError):
+    """Another administrator has to do this."""
+
+
 class NotYet(GatepostError):
     """It is too early for this."""
 

@@ -44,6 +44,7 @@ KINDS: dict[type[errors.GatepostError], Kind] = {
     errors.BadSigningRequest: Kind("bad-signing-request", 422, "The request can't be granted"),
     errors.KeyUsedBefore: Kind("key-used-before", 422, "The key was used before"),
     errors.TokenRefused: Kind("token-refused", 403, "The token can't be used"),
+    errors.AnotherNeeded: Kind("another-needed", 403, "Another administrator is needed"),
     errors.NotYet: Kind("not-yet", 409, "Too early"),
     errors.NameTaken: Kind("name-taken", 409, "The name is taken"),
     errors.KeyReused: Kind("idempotency-key-reused", 422, "The Idempotency-Key was used before"),

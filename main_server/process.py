@@ -47,6 +47,7 @@ from main_server.reconcile.loop import Reconciler
 from main_server.second_step.endpoints import create_router as create_second_step_router
 from main_server.sessions.endpoints import create_router as create_sessions_router
 from main_server.settings import MainServerSettings
+from main_server.subjects.endpoints import create_router as create_subjects_router
 from main_server.users.administering import create_router as create_administering_router
 from main_server.users.endpoints import create_router as create_users_router
 from main_server.users.passwords import Passwords
@@ -125,6 +126,7 @@ def create_app(context: Context) -> HotPosts:
         for holding in (certificates, withdrawing, tokens, clients, endings):
             api.include_router(holding.create_router(context, prefix, admin))
     api.include_router(anchors.create_router(context, by_program))
+    api.include_router(create_subjects_router(context, by_program))
     api.include_router(create_sessions_router(context))
     api.include_router(create_users_router(context))
     api.include_router(create_rights_router(context))

@@ -384,6 +384,21 @@ redrives = Table(
     **_OPTIONS,
 )
 
+subject_requests = Table(
+    "subject_requests",
+    metadata,
+    Column("report_id", BINARY(16), primary_key=True),
+    Column("domain", _name(128)),
+    Column("asked_by", _name(255), nullable=False),
+    Column("asked_at", _time(), nullable=False),
+    Column("expires_at", _time(), nullable=False),
+    Column("approved_by", _name(255)),
+    Column("macs", LONGBLOB, nullable=False),
+    Column("counts", LONGTEXT, nullable=False),
+    Index("ix_subject_requests_expires", "expires_at"),
+    **_OPTIONS,
+)
+
 lake_manifest = Table(
     "lake_manifest",
     metadata,

@@ -1,4 +1,5 @@
-"""What the ledger's tables need from time to time: partitions ahead, old claims forgotten.
+"""What the ledger's tables need from time to time: partitions ahead; old claims, and reports for
+data subjects that are over, forgotten.
 
 What fails is tried again in an hour; two weeks of partitions leave time to notice.
 """
@@ -15,6 +16,7 @@ from gatepost.loops import pause
 from main_server.database import Ledger, transact
 from main_server.messages import repository
 from main_server.messages.partitions import ensure_partitions
+from main_server.subjects.service import forget_expired
 
 EVERY_SECONDS = 3600.0
 KEY_LIFE = timedelta(days=7)
@@ -31,6 +33,7 @@ async def housekeeping_loop(stop: asyncio.Event, log: Log, ledger: Ledger, clock
             forgotten = await ledger.run(forget_old_keys, clock)
             if forgotten:
                 log.info("claims.forgotten", count=forgotten)
+            await ledger.run(forget_expired, from_ms(clock.now_ms()))
         except SQLAlchemyError as error:
             log.warning("housekeeping.failed", reason=type(error).__name__)
         await pause(stop, EVERY_SECONDS)

@@ -30,6 +30,7 @@ from main_server.users.viewer import Viewer
 
 NUMBERS_A_SECOND, NUMBERS_AT_ONCE = 0.5, 30
 """For one person: who could try all numbers would find the hidden digits of a masked one."""
+TOO_MANY_NUMBERS = "Too many numbers are looked for."
 
 
 class Status(StrEnum):
@@ -43,7 +44,7 @@ class Status(StrEnum):
 def create_router(context: Context) -> APIRouter:
     router = APIRouter(prefix="/api/portal/messages")
     viewer = viewer_of(context)
-    searches = Buckets(NUMBERS_A_SECOND, NUMBERS_AT_ONCE, "Too many numbers are looked for.")
+    searches = Buckets(NUMBERS_A_SECOND, NUMBERS_AT_ONCE, TOO_MANY_NUMBERS)
 
     @router.get("")
     async def list_messages(

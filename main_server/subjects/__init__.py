@@ -1,0 +1,1 @@
+"""Reports for data subjects: all messages of a number, for two administrators. Never the number."""

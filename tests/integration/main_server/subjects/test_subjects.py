@@ -1,0 +1,206 @@
+"""A report for a data subject: two administrators, walls between domains, all pages, no number."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+import pytest
+from sqlalchemy import Engine, text
+
+from gatepost.errors import AnotherNeeded, NotFound, NotYet
+from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
+from main_server.admin.administrator import Administrator, administrator_by
+from main_server.database import transact
+from main_server.keys.service import Keyring
+from main_server.subjects import service
+from main_server.subjects.repository import Report
+from main_server.subjects.service import Page
+from tests.factories import BODY
+from tests.integration.main_server.town import NUMBER, OTHER_NUMBER, Town, found_town
+
+LATER = timedelta(seconds=5)
+"""Messages of this moment are before what is asked for then."""
+
+
+@pytest.fixture
+def town(engine: Engine, ring: Keyring) -> Town:
+    return found_town(engine, ring)
+
+
+@pytest.fixture
+def other(engine: Engine, ring: Keyring) -> Town:
+    return found_town(engine, ring)
+
+
+def of(domain: str, name: str = "ann") -> Administrator:
+    return administrator_by(Identity(domain, Role.ADMIN, name))
+
+
+def of_all(name: str) -> Administrator:
+    return of(INFRASTRUCTURE_DOMAIN, name)
+
+
+def now() -> datetime:
+    return datetime.now(UTC) + LATER
+
+
+def ask(town: Town, asker: Administrator, number: str = NUMBER) -> Report:
+    return service.ask(town.engine, town.ring, number, asker, now())
+
+
+def id_of(report: Report) -> UUID:
+    return UUID(bytes=report.report_id)
+
+
+def approve(town: Town, report: Report, approver: Administrator) -> Report:
+    return service.approve(town.engine, id_of(report), approver, now())
+
+
+def fetch(
+    town: Town,
+    report: Report,
+    asker: Administrator,
+    after: UUID | None = None,
+    at: datetime | None = None,
+) -> Page:
+    return service.fetch(town.engine, town.ring, id_of(report), asker, after, at or now())
+
+
+def fetch_all(town: Town, report: Report, asker: Administrator) -> list[Page]:
+    pages = [fetch(town, report, asker)]
+    while (after := pages[-1].after) is not None:
+        pages.append(fetch(town, report, asker, UUID(bytes=after)))
+    return pages
+
+
+def ids_in(pages: list[Page]) -> list[UUID]:
+    return [UUID(bytes=row.message_id) for page in pages for row, _ in page.messages]
+
+
+def open_ids(town: Town, asker: Administrator) -> set[UUID]:
+    return {id_of(one) for one in service.list_open(town.engine, asker, now())}
+
+
+def test_one_asks_another_approves_and_all_pages_come(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "PAGE", 2)
+    theirs = [*town.send("a", 3, number=NUMBER), *town.send("b", 2, number=NUMBER)]
+    town.send("a", 2, number=OTHER_NUMBER)
+    ann, bob = of(town.domain, "ann"), of(town.domain, "bob")
+    report = ask(town, ann)
+    assert report.counts == {town.domain: 5}
+    with pytest.raises(NotYet):
+        fetch(town, report, ann)
+    assert approve(town, report, bob).approved_by == bob.actor
+    pages = fetch_all(town, report, ann)
+    assert ids_in(pages) == theirs
+    assert [len(page.messages) for page in pages] == [2, 2, 1]
+    contents = [content for page in pages for _, content in page.messages]
+    assert {(one.sender_number, one.message_body) for one in contents if one} == {(NUMBER, BODY)}
+    ((asker, _, _),) = town.audited("subject.asked")
+    ((approver, _, details),) = town.audited("subject.approved")
+    assert (asker, approver) == (ann.actor, bob.actor)
+    assert json.loads(details)["messages"] == {town.domain: 5}
+    noted = [json.loads(details) for _, _, details in town.audited("subject.reported")]
+    assert [one["message_ids"] for one in noted] == [
+        [str(one) for one in page] for page in (theirs[:2], theirs[2:4], theirs[4:])
+    ]
+
+
+def test_nobody_approves_their_own(town: Town) -> None:
+    """By a second certificate of the same name neither: it is the name that counts."""
+    report = ask(town, of(town.domain, "ann"))
+    with pytest.raises(AnotherNeeded):
+        approve(town, report, of(town.domain, "ann"))
+    with pytest.raises(NotYet):
+        fetch(town, report, of(town.domain, "ann"))
+    assert town.audited("subject.approved") == []
+
+
+def test_who_has_not_asked_gets_nothing(town: Town) -> None:
+    town.send("a", number=NUMBER)
+    report = ask(town, of(town.domain, "ann"))
+    approve(town, report, of(town.domain, "bob"))
+    for another in (of(town.domain, "bob"), of_all("ann")):
+        with pytest.raises(AnotherNeeded):
+            fetch(town, report, another)
+    assert town.audited("subject.reported") == []
+
+
+def test_a_foreign_report_is_as_one_that_is_not_there(town: Town, other: Town) -> None:
+    wide, narrow = ask(town, of_all("eve")), ask(town, of(town.domain))
+    stranger, nothing = of(other.domain, "sam"), uuid4()
+    for message_id in (id_of(wide), id_of(narrow), nothing):
+        with pytest.raises(NotFound) as approving:
+            service.approve(town.engine, message_id, stranger, now())
+        with pytest.raises(NotFound) as fetching:
+            service.fetch(town.engine, town.ring, message_id, stranger, None, now())
+        assert approving.value.detail == fetching.value.detail == service.NONE
+    assert open_ids(town, stranger) == set()
+    with pytest.raises(NotFound):
+        approve(town, wide, of(town.domain, "bob"))
+    assert open_ids(town, of(town.domain)) == {id_of(narrow)}
+    assert {id_of(wide), id_of(narrow)} <= open_ids(town, of_all("sue"))
+
+
+def test_an_administrator_of_a_domain_is_told_of_it_alone(town: Town, other: Town) -> None:
+    (mine,), (theirs,) = town.send("a", number=NUMBER), other.send("a", number=NUMBER)
+    narrow, wide = ask(town, of(town.domain, "ann")), ask(town, of_all("eve"))
+    assert narrow.counts == {town.domain: 1}
+    assert (wide.counts[town.domain], wide.counts[other.domain]) == (1, 1)
+    approve(town, narrow, of_all("eve"))
+    approve(town, wide, of_all("sue"))
+    assert ids_in(fetch_all(town, narrow, of(town.domain, "ann"))) == [mine]
+    assert {mine, theirs} <= set(ids_in(fetch_all(town, wide, of_all("eve"))))
+    for place, own, foreign in ((town, mine, theirs), (other, theirs, mine)):
+        noted = " ".join(details for _, _, details in place.audited("subject.reported"))
+        assert str(own) in noted
+        assert str(foreign) not in noted
+
+
+def test_it_is_over_after_a_day_and_soon_after_its_last_page(town: Town) -> None:
+    ann, bob = of(town.domain, "ann"), of(town.domain, "bob")
+    left, fetched = ask(town, ann), ask(town, ann)
+    for report in (left, fetched):
+        approve(town, report, bob)
+    fetch(town, fetched, ann)
+    fetch(town, fetched, ann)  # its answer may have been lost
+    assert open_ids(town, ann) == {id_of(left), id_of(fetched)}
+    soon = now() + service.LASTS_WHEN_FETCHED
+    with pytest.raises(NotFound):
+        fetch(town, fetched, ann, at=soon)
+    fetch(town, left, ann, at=now() + service.LASTS - timedelta(minutes=2))
+    with pytest.raises(NotFound):
+        fetch(town, left, ann, at=now() + service.LASTS)
+    service.forget_expired(town.engine, now().replace(tzinfo=None) + service.LASTS)
+    assert rows(town) == []
+
+
+def test_what_nobody_can_read_any_more_is_listed_so(town: Town) -> None:
+    readable, altered = town.send("a", 2, number=NUMBER)
+    town.client("a").force(altered, encrypted_body=b"\x01" + bytes(60))
+    report = ask(town, of(town.domain, "ann"))
+    approve(town, report, of(town.domain, "bob"))
+    (page,) = fetch_all(town, report, of(town.domain, "ann"))
+    found = {UUID(bytes=row.message_id): content is not None for row, content in page.messages}
+    assert found == {readable: True, altered: False}
+
+
+def test_the_number_is_kept_nowhere(town: Town) -> None:
+    town.send("a", number=NUMBER)
+    ask(town, of(town.domain))
+    digits = NUMBER.removeprefix("+")
+    (kept,) = rows(town)
+    assert digits.encode() not in kept
+    assert b"".join(mac for _, mac in town.ring.number_hashes(town.domain, NUMBER)) in kept
+    assert digits not in str(town.audited("subject.asked"))
+
+
+def rows(town: Town) -> list[bytes]:
+    """All that is kept for the domain, as bytes."""
+    query = text(
+        "SELECT CONCAT(macs, counts, asked_by) FROM subject_requests WHERE domain = :domain"
+    )
+    found = transact(town.engine, lambda c: c.execute(query, {"domain": town.domain}).scalars().all())
+    return [bytes(one) for one in found]
