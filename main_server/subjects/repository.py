@@ -128,4 +128,4 @@ def _open(domain: str | None, now: datetime) -> Select[Any]:
 def _report(row: Any) -> Report:
     macs, counts = row.macs, json.loads(row.counts)
     each = [macs[first : first + _MAC_BYTES] for first in range(0, len(macs), _MAC_BYTES)]
-    return Report(*row[: len(Report.__slots__) - 2], each, counts)
+    return Report(**(row._asdict() | {"macs": each, "counts": counts}))

@@ -131,9 +131,7 @@ def forget_expired(engine: Engine, now: datetime) -> int:
     return transact(engine, lambda connection: repository.delete_expired(connection, now))
 
 
-def _find(
-    connection: Connection, report_id: UUID, asker: Administrator, now: datetime
-) -> Report:
+def _find(connection: Connection, report_id: UUID, asker: Administrator, now: datetime) -> Report:
     """Locked: of two who approve at once, one does."""
     moment = from_ms(to_ms(now))
     found = repository.find(connection, report_id.bytes, asker.domain, moment, lock=True)

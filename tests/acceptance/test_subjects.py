@@ -28,9 +28,7 @@ def admin_of(site: Site, domain: str) -> TlsFiles:
     return files
 
 
-def test_it_takes_two_administrators(
-    site: Site, gatepost: Command, tmp_path: Path
-) -> None:
+def test_it_takes_two_administrators(site: Site, gatepost: Command, tmp_path: Path) -> None:
     with site.calling() as client:
         sent = {accepted(post(client, json=submission(sender_number=NUMBER, message_body=BODY)))}
     site.wait_delivered(*sent)
@@ -39,7 +37,7 @@ def test_it_takes_two_administrators(
     )
 
     def run(who: TlsFiles, *arguments: object, stdin: str = "") -> Ran:
-        files = ("--ca", who.ca, "--cert", who.cert, "--key", who.key)
+        files = ("--ca", who.ca_file, "--cert", who.cert_file, "--key", who.key_file)
         there = ("--url", site.url("main_server"), *files)
         return gatepost("subject", *arguments, *there, "--json", stdin=stdin)
 

@@ -202,5 +202,7 @@ def rows(town: Town) -> list[bytes]:
     query = text(
         "SELECT CONCAT(macs, counts, asked_by) FROM subject_requests WHERE domain = :domain"
     )
-    found = transact(town.engine, lambda c: c.execute(query, {"domain": town.domain}).scalars().all())
+    found = transact(
+        town.engine, lambda c: c.execute(query, {"domain": town.domain}).scalars().all()
+    )
     return [bytes(one) for one in found]
