@@ -1,5 +1,6 @@
-"""What administrators' programs and the main server say to each other of a report for a data subject;
-times are ISO 8601, UTC. No answer holds the number that was asked for but what was sent under it."""
+"""What administrators' programs and the main server say to each other of a report for a data
+subject; times are ISO 8601, UTC. No answer holds the number that was asked for but what was sent
+under it."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""SQL for reports for data subjects. Messages are found along the index of MACs, and nowhere else."""
+"""SQL for reports for data subjects. Messages are found along the index of MACs, nowhere else."""
 
 import json
 from collections import Counter

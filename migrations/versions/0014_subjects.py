@@ -1,4 +1,4 @@
-"""Reports for data subjects: who has asked, who has approved, and by which MACs messages are found."""
+"""Reports for data subjects: who has asked, who has approved, and the MACs to find messages by."""
 
 from typing import Any
 
