@@ -1,6 +1,7 @@
 """A report for a data subject, by the installed command and two administrators' certificates."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
@@ -28,46 +29,65 @@ def admin_of(site: Site, domain: str) -> TlsFiles:
     return files
 
 
-def test_it_takes_two_administrators(site: Site, gatepost: Command, tmp_path: Path) -> None:
+@dataclass
+class Desk:
+    """Where administrators use the command, each with a certificate of their own."""
+
+    site: Site
+    command: Command
+
+    def run(self, who: TlsFiles, *arguments: object, stdin: str = "") -> Ran:
+        files = ("--ca", who.ca_file, "--cert", who.cert_file, "--key", who.key_file)
+        there = ("--url", self.site.url("main_server"), *files)
+        return self.command("subject", *arguments, *there, "--json", stdin=stdin)
+
+    def ask(self, who: TlsFiles) -> Ran:
+        asked = self.run(who, "report", stdin=f"{NUMBER}\n")
+        assert asked.code == 0, asked.err
+        assert NUMBER not in asked.out
+        return asked
+
+
+@pytest.fixture
+def desk(site: Site, gatepost: Command) -> Desk:
+    return Desk(site, gatepost)
+
+
+def test_it_takes_two_administrators(site: Site, desk: Desk, tmp_path: Path) -> None:
     with site.calling() as client:
         sent = {accepted(post(client, json=submission(sender_number=NUMBER, message_body=BODY)))}
     site.wait_delivered(*sent)
-    ann, bob, stranger = (
-        admin_of(site, domain) for domain in ("example.com", "example.com", "elsewhere.example")
-    )
-
-    def run(who: TlsFiles, *arguments: object, stdin: str = "") -> Ran:
-        files = ("--ca", who.ca_file, "--cert", who.cert_file, "--key", who.key_file)
-        there = ("--url", site.url("main_server"), *files)
-        return gatepost("subject", *arguments, *there, "--json", stdin=stdin)
-
-    asked = run(ann, "report", stdin=f"{NUMBER}\n")
-    assert asked.code == 0, asked.err
+    ann, bob = (admin_of(site, "example.com") for _ in range(2))
+    asked = desk.ask(ann)
     report_id = asked.result["report_id"]
     assert asked.result["domains"] == {"example.com": 1}
     assert asked.result["commands"]["approve"].startswith(f"gatepost subject approve {report_id}")
-    assert NUMBER not in asked.out
     file = tmp_path / "report.json"
     fetching = ("report", "--id", report_id, "--output")
-    assert run(ann, *fetching, file).code == 3, "it is not approved"
+    assert desk.run(ann, *fetching, file).code == 3, "it is not approved"
     assert not file.exists()
-    assert run(ann, "approve", report_id).code == 8
-    foreign = run(stranger, "approve", report_id)
-    nothing = run(stranger, "approve", uuid4())
-    assert (foreign.code, foreign.error["message"]) == (4, nothing.error["message"])
-    assert run(stranger, "list").out == ""
-    assert report_id in run(bob, "list").out
-    assert run(bob, "approve", report_id).code == 0
-    assert run(bob, *fetching, file).code == 8
+    assert desk.run(ann, "approve", report_id).code == 8
+    assert report_id in desk.run(bob, "list").out
+    assert desk.run(bob, "approve", report_id).code == 0
+    assert desk.run(bob, *fetching, file).code == 8
 
-    assert run(ann, *fetching, file).result["messages"] == 1
+    assert desk.run(ann, *fetching, file).result["messages"] == 1
     assert file.stat().st_mode & 0o777 == 0o600
     (message,) = json.loads(file.read_text())["messages"]
     assert (message["message_id"], message["message_body"]) == (*sent, BODY)
     before = file.read_bytes()
-    assert run(ann, *fetching, file).code == 2, "nothing is written over"
+    assert desk.run(ann, *fetching, file).code == 2, "nothing is written over"
     assert file.read_bytes() == before
-    assert json.loads(run(ann, *fetching, "-").out)["messages"] == [message]
+    assert json.loads(desk.run(ann, *fetching, "-").out)["messages"] == [message]
+
+
+def test_another_domains_is_as_one_that_is_not_there(site: Site, desk: Desk) -> None:
+    ann, stranger = admin_of(site, "example.com"), admin_of(site, "elsewhere.example")
+    report_id = desk.ask(ann).result["report_id"]
+    foreign = desk.run(stranger, "approve", report_id)
+    nothing = desk.run(stranger, "approve", uuid4())
+    assert (foreign.code, foreign.error["message"]) == (4, nothing.error["message"])
+    assert desk.run(stranger, "list").out == ""
     for name in ("main_server", "proxy", "worker"):
         assert NUMBER.removeprefix("+") not in site.stack.place.log(name).read_text()
     assert site.events("main_server", "subject.asked", report_id=report_id)
