@@ -17,9 +17,16 @@ _ERRORS = {kind.slug: error for error, kind in KINDS.items()}
 _AWAY = "The main server can't be asked just now. Try again in a moment."
 
 
+_HASHED = {"/session", "/password", "/password/reset"}
+
+
 class MainServer:
-    def __init__(self, client: httpx.AsyncClient) -> None:
+    """What hashes a password takes long: it goes by connections of its own, few of them, so that
+    whoever guesses keeps nobody's page waiting."""
+
+    def __init__(self, client: httpx.AsyncClient, hashing: httpx.AsyncClient | None = None) -> None:
         self._client = client
+        self._hashing = hashing or client
 
     async def get(self, path: str, token: str | None, kind: type[T], **query: str) -> T:
         return _decode(await self._call("GET", path, token, None, query), kind)
@@ -41,8 +48,9 @@ class MainServer:
     ) -> httpx.Response:
         headers = {"authorization": f"Bearer {token}"} if token else {}
         body = None if said is None else msgspec.json.encode(said)
+        client = self._hashing if method == "POST" and path in _HASHED else self._client
         try:
-            answer = await self._client.request(
+            answer = await client.request(
                 method, f"/api/portal{path}", params=query, content=body, headers=headers
             )
         except httpx.HTTPError:

@@ -4,7 +4,7 @@ from contextlib import AsyncExitStack
 
 from gatepost.clock import Clock
 from gatepost.loops import Loops
-from gatepost.service.calls import enter_clients
+from gatepost.service.calls import enter_clients, main_server_client
 from gatepost.service.http import Live
 from gatepost.service.ops import needed
 from gatepost.service.replaced import Replaced
@@ -20,7 +20,7 @@ from portal.main_server import MainServer
 from portal.rendering import Pages
 from portal.settings import PortalSettings
 
-CONNECTIONS = 16
+CONNECTIONS, FOR_PASSWORDS = 16, 4
 
 
 async def main(settings: PortalSettings, child: Child) -> None:
@@ -30,7 +30,9 @@ async def main(settings: PortalSettings, child: Child) -> None:
         calls, asked = await enter_clients(
             stack, settings.main_server, CONNECTIONS, revoked, replaced
         )
-        main_server, keys, assets = MainServer(calls), Keys(), Assets()
+        hashing = main_server_client(settings.main_server, FOR_PASSWORDS, revoked, replaced)
+        hashing = await stack.enter_async_context(hashing)
+        main_server, keys, assets = MainServer(calls, hashing), Keys(), Assets()
         own = (settings.tls.cert_file, settings.main_server.cert_file)
         context = Context(
             main_server, keys, Pages(assets), assets, settings.domain, own, child.stop

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.dialects.mysql import insert as upsert
 
-from main_server.tables import recovery_codes, totp_secrets
+from main_server.tables import recovery_codes, totp_secrets, users
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,15 @@ def confirmed_at(connection: Connection, user_id: bytes) -> datetime | None:
     query = select(totp_secrets.c.confirmed_at).where(totp_secrets.c.user_id == user_id)
     found: datetime | None = connection.execute(query).scalar()
     return found
+
+
+def list_confirmed(connection: Connection, domain: str | None) -> set[bytes]:
+    """Who has an authenticator that counts, in a domain (None: anywhere)."""
+    c = totp_secrets.c
+    query = select(c.user_id).where(c.confirmed_at.is_not(None))
+    if domain is not None:
+        query = query.join(users, users.c.user_id == c.user_id).where(users.c.domain == domain)
+    return set(connection.execute(query).scalars())
 
 
 def put(connection: Connection, new: Authenticator) -> None:

@@ -117,14 +117,25 @@ async def _link(context: Context, asker: Viewer, user: User) -> Response:
 
 
 def _list(connection: Connection, domain: str | None) -> list[Account]:
-    return [account_of(connection, one) for one in repository.list_users(connection, domain)]
+    """By three queries, however many there are."""
+    clients = repository.list_clients_of_all(connection, domain)
+    sure = authenticators.list_confirmed(connection, domain)
+    return [
+        _account(one, clients.get(one.user_id, []), second_step=one.user_id in sure)
+        for one in repository.list_users(connection, domain)
+    ]
 
 
 def account_of(connection: Connection, user: User) -> Account:
+    client_ids = sorted(repository.list_client_ids(connection, user.user_id))
+    on = authenticators.confirmed_at(connection, user.user_id) is not None
+    return _account(user, client_ids, second_step=on)
+
+
+def _account(user: User, client_ids: list[str], *, second_step: bool) -> Account:
     times = (user.created_at, user.disabled_at, user.last_login_at)
     created, disabled, last = (iso(to_ms(time)) if time else None for time in times)
     assert created is not None
-    client_ids = sorted(repository.list_client_ids(connection, user.user_id))
     return Account(
         str(UUID(bytes=user.user_id)),
         user.name,
@@ -134,5 +145,5 @@ def account_of(connection: Connection, user: User) -> Account:
         created,
         disabled,
         last,
-        authenticators.confirmed_at(connection, user.user_id) is not None,
+        second_step,
     )

@@ -85,6 +85,18 @@ def list_client_ids(connection: Connection, user_id: bytes) -> frozenset[str]:
     return frozenset(connection.execute(query).scalars())
 
 
+def list_clients_of_all(connection: Connection, domain: str | None) -> dict[bytes, list[str]]:
+    """Of everybody in a domain (None: anywhere), in order."""
+    c = user_clients.c
+    query = select(c.user_id, c.client_id).order_by(c.user_id, c.client_id)
+    if domain is not None:
+        query = query.join(users, users.c.user_id == c.user_id).where(users.c.domain == domain)
+    found: dict[bytes, list[str]] = {}
+    for user_id, client_id in connection.execute(query):
+        found.setdefault(user_id, []).append(client_id)
+    return found
+
+
 def add(connection: Connection, user: User, client_ids: Iterable[str]) -> None:
     connection.execute(insert(users).values({n: getattr(user, n) for n in User.__slots__}))
     put_clients(connection, user.user_id, client_ids)

@@ -264,3 +264,15 @@ def test_what_nobody_can_be_called_is_refused(site: Site, portal: httpx.Client, 
             answer = asker.post(name=given["name"], role="user", client_ids=clients)
             assert answer.status_code in (404, 422)
             assert odd not in answer.json()["detail"]
+
+
+def test_a_list_says_of_each_what_their_own_page_says(site: Site, portal: httpx.Client) -> None:
+    """It is read at once for all of them, by other queries."""
+    admin = Asker(site, portal, UserRole.ADMIN)
+    clients = frozenset({"example.com:client_001"})
+    one = People(site.engine).with_password(client_ids=clients)
+    found = {account["user_id"]: account for account in admin.get().json()["accounts"]}
+    for user in (one, admin.user):
+        user_id = str(UUID(bytes=user.user_id))
+        assert admin.get(f"/{user_id}").json() == found[user_id]
+    assert found[str(UUID(bytes=one.user_id))]["client_ids"] == sorted(clients)
