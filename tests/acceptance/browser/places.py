@@ -1,15 +1,13 @@
 """Every page of the portal, and how somebody comes to it."""
 
-from base64 import b32decode
 from datetime import UTC, datetime
 from uuid import uuid4
 
 from playwright.sync_api import expect
 
 from gatepost.people import UserRole
-from main_server.second_step import codes
 from main_server.users import links
-from tests.acceptance.browser import places_of_holders
+from tests.acceptance.browser import places_of_holders, second_step
 from tests.acceptance.browser.chrome import Visitor
 from tests.acceptance.browser.harbour import DOMAIN, Harbour
 from tests.acceptance.browser.place import Place, at
@@ -88,18 +86,11 @@ def _setting_up(visitor: Visitor, harbour: Harbour) -> bytes:
     user = harbour.person(f"asta-{uuid4().hex[:6]}", UserRole.USER)
     visitor.context.clear_cookies()
     visitor.sign_in(user)
-    visitor.goto("/account/second-step")
-    visitor.button("Set up an authenticator").click()
-    key = visitor.page.locator("#key").inner_text()
-    expect(visitor.page.get_by_alt_text("The key as a QR code", exact=False)).to_be_visible()
-    return b32decode(key.replace("-", ""))
+    return second_step.begin(visitor)
 
 
 def _set_up(visitor: Visitor, harbour: Harbour) -> None:
-    secret = _setting_up(visitor, harbour)
-    visitor.field("Code").fill(codes.code_at(secret, codes.step_at(_now())))
-    visitor.button("Turn it on").click()
-    visitor.says("They are shown here and now only.")
+    second_step.turn_on(visitor, _setting_up(visitor, harbour))
 
 
 def _second_step(visitor: Visitor, harbour: Harbour) -> None:
