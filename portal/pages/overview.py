@@ -6,12 +6,14 @@ their session, with their right to it, and holds nothing there between two of th
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 from fastapi import APIRouter, Request, Response
 
-from gatepost.errors import GatepostError, RetryableError
+from gatepost.errors import GatepostError, NotSignedIn, RetryableError
 from gatepost.loops import pause
 from gatepost.overview import Overview
+from gatepost.service.access_tokens import verify
 from gatepost.service.requests import context_of
 from portal.context import Context
 from portal.headers import allow_our_script
@@ -20,6 +22,11 @@ from portal.visits import Visit, visitor
 
 ASK_SECONDS = 1.5
 STREAM_SECONDS = 600.0
+A_MOMENT = timedelta(seconds=5)
+"""The main server may have called a token too old that is still good here."""
+OVER = (
+    "Not live any more: your session is over, or what you may see is another. Load this page again."
+)
 
 
 def create_router(context: Context) -> APIRouter:
@@ -62,7 +69,19 @@ async def _events(context: Context, visit: Visit, shown: Overview) -> AsyncItera
         except RetryableError as error:
             yield event("away", error.detail)
         except GatepostError:
-            return  # the session is over, or the role another; who comes back is told
+            if _is_current(context, visit):
+                yield event("over", OVER)
+            return
+
+
+def _is_current(context: Context, visit: Visit) -> bool:
+    """Whether their token would be good yet: then it is their session or their role that isn't.
+    With one that is just too old, a browser comes back and has it replaced."""
+    try:
+        verify(visit.token, context.keys.known, context.keys.now() + A_MOMENT)
+    except NotSignedIn:
+        return False
+    return True
 
 
 def _figures(context: Context, visit: Visit, shown: Overview) -> bytes:

@@ -39,6 +39,12 @@
       heard();
       say(`Not live: ${JSON.parse(event.data)}`);
     });
+    source.addEventListener("over", (event) => {
+      source.close();
+      clearTimeout(watch);
+      document.removeEventListener("visibilitychange", look);
+      say(JSON.parse(event.data));
+    });
     source.addEventListener("error", () => {
       const over = source.readyState === EventSource.CLOSED;
       if (over) clearTimeout(watch);
@@ -47,10 +53,11 @@
   };
 
   // A page that nobody sees asks for nothing.
-  document.addEventListener("visibilitychange", () => {
+  const look = () => {
     source?.close();
     clearTimeout(watch);
     if (!document.hidden) open();
-  });
+  };
+  document.addEventListener("visibilitychange", look);
   if (!document.hidden) open();
 })();
