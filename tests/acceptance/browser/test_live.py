@@ -10,7 +10,8 @@ from tests.acceptance.browser.chrome import Visitor
 from tests.acceptance.browser.harbour import Harbour
 from tests.acceptance.site import eventually
 
-MANY = 40
+MANY = 5
+"""Few: other tests look for theirs on the first page of lists."""
 STATE = "#live-state"
 
 
@@ -33,7 +34,7 @@ def test_figures_change_while_somebody_looks(chromium: Browser, harbour: Harbour
 
         def counted() -> bool:
             now = {part: in_all(page, part) for part in before}
-            return all(MANY <= count > before[part] for part, count in now.items())
+            return all(count > before[part] for part, count in now.items())
 
         eventually(counted, "they are counted")
         assert page.locator("[data-part='accepted'] path").get_attribute("d") != drawn
@@ -59,10 +60,11 @@ def test_without_scripts_each_load_shows_figures(chromium: Browser, harbour: Har
         page = visitor.sign_in(harbour.admin)
         visitor.goto("/overview")
         expect(page.locator(STATE)).to_have_text("As it was when this page was loaded.")
+        before = in_all(page, "accepted")
         harbour.send("tide-gauge", MANY)
 
         def counted() -> bool:
             visitor.goto("/overview")
-            return in_all(page, "accepted") >= MANY
+            return in_all(page, "accepted") > before
 
         eventually(counted, "they are counted")
