@@ -43,9 +43,9 @@ class Identity:
     name: str
 
     def __post_init__(self) -> None:
-        if not _DOMAIN.match(self.domain):
+        if not is_domain(self.domain):
             raise BadIdentity("a domain is lower-case ASCII labels joined by dots")
-        if not _NAME.match(self.name):
+        if not is_name(self.name):
             raise BadIdentity("a name is 1 to 64 ASCII letters, digits, '_' and '-'")
 
     @property
@@ -61,10 +61,9 @@ class Identity:
         return client_id in (self.name, self.client_id)
 
 
-def is_name(name: str | None = None, domain: str | None = None) -> bool:
-    """Whether somebody could be called that."""
-    named = name is None or _NAME.match(name) is not None
-    return named and (domain is None or _DOMAIN.match(domain) is not None)
+def is_name(text: str) -> bool:
+    """Whether a holder could be called that within a domain."""
+    return _NAME.match(text) is not None
 
 
 def is_domain(text: str) -> bool:

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from gatepost.clock import iso, to_ms
 from gatepost.errors import Invalid
-from gatepost.identity import is_name
+from gatepost.identity import is_domain, is_name
 from gatepost.zones import begin_of
 
 
@@ -73,13 +73,13 @@ def filters_in(given: Mapping[str, str]) -> Filters:
 
 def _client(text: str) -> str:
     domain, _, name = text.rpartition(":")
-    if text and not is_name(name, domain or None):
+    if text and not (is_name(name) and (not domain or is_domain(domain))):
         raise Invalid("A client is written as its name, or as domain:name.")
     return text
 
 
 def _domain(text: str) -> str:
-    if text and not is_name(domain=text):
+    if text and not is_domain(text):
         raise Invalid("A domain is written as example.com.")
     return text
 

@@ -7,6 +7,8 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gatepost.cli.words import duration
+from gatepost.errors import GatepostError
+from gatepost.problem import describe
 from gatepost.zones import zone_of
 from portal import charts, forms, times
 from portal.assets import Assets
@@ -37,9 +39,21 @@ class Pages:
         self._assets = assets
 
     def make(
-        self, request: Request, template: str, visit: Visit | None, status: int = 200, **shown: Any
+        self,
+        request: Request,
+        template: str,
+        visit: Visit | None,
+        status: int = 200,
+        *,
+        error: GatepostError | None = None,
+        **shown: Any,
     ) -> HTMLResponse:
-        """`visit` is that of the person whose page it is; None where nobody has signed in."""
+        """`visit` is that of the person whose page it is; None where nobody has signed in. `error`
+        is why what they asked for was not done: the page says it, and has its status."""
+        if error is not None:
+            refused = describe(error)
+            status, shown["problem"] = refused.status, refused.document
+        shown.setdefault("problem", None)
         zone = zone_of(visit.claims.time_zone if visit else None)
         with times.seen_from(zone):
             text = self.environment.get_template(template).render(

@@ -5,7 +5,6 @@ from fastapi.responses import RedirectResponse
 
 from gatepost.errors import GatepostError, Invalid, TooManyTries
 from gatepost.people import PasswordChange, Person, Tokens, UserRole, ZoneChange
-from gatepost.problem import describe
 from gatepost.zones import zone_names
 from portal import cookies, forms
 from portal.context import Context
@@ -63,16 +62,14 @@ async def _page(
     error: GatepostError | None = None,
 ) -> Response:
     person = await context.main_server.get("/session", visit.token, Person)
-    problem = describe(error) if error else None
     return context.pages.make(
         request,
         "account.html",
         visit,
-        problem.status if problem else 200,
         person=person,
         zones=zone_names(),
         done=done,
-        problem=problem.document if problem else None,
+        error=error,
     )
 
 

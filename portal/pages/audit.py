@@ -5,7 +5,6 @@ from fastapi.responses import RedirectResponse
 
 from gatepost.audited import AuditChecks, AuditPage
 from gatepost.errors import GatepostError, Invalid
-from gatepost.problem import describe
 from portal import forms
 from portal.context import Context
 from portal.filters import Filters, filters_in
@@ -63,13 +62,11 @@ def _page(
     error: GatepostError | None = None,
 ) -> Response:
     """Of what can't be searched for nothing is found, and what can is still offered."""
-    problem = describe(error) if error else None
     return context.pages.make(
         request,
         "audit.html",
         visit,
-        problem.status if problem else 200,
         filters=filters,
         page=page if error is None else AuditPage([], None, None, page.actions),
-        problem=problem.document if problem else None,
+        error=error,
     )

@@ -11,7 +11,6 @@ from gatepost.errors import GatepostError, Invalid, NotFound
 from gatepost.expiry import DAYS
 from gatepost.holders import CertificateDetail, CertificatePage
 from gatepost.identity import Role
-from gatepost.problem import describe
 from portal.context import Context
 from portal.visits import Visit, visitor
 
@@ -127,16 +126,14 @@ def _page(
     page: CertificatePage,
     error: GatepostError | None = None,
 ) -> Response:
-    problem = describe(error) if error else None
     return context.pages.make(
         request,
         "certificates.html",
         visit,
-        problem.status if problem else 200,
         narrowed=narrowed,
         page=page,
         states=STATES,
         roles=list(Role),
         expiring=[str(days) for days in DAYS],
-        problem=problem.document if problem else None,
+        error=error,
     )

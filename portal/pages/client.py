@@ -5,7 +5,6 @@ from fastapi.responses import RedirectResponse
 
 from gatepost.errors import GatepostError, Invalid, NotFound
 from gatepost.holders import CertificatePage, Client, ClientChange, KeptTokens
-from gatepost.problem import describe
 from portal import forms
 from portal.context import Context
 from portal.pages.certificates import UNTOLD
@@ -77,16 +76,14 @@ async def _page(
     )
     tokens = await main_server.get("/tokens", token, KeptTokens, **whose)
     verb, _, untold = done.partition("-")
-    problem = describe(error) if error else None
     return context.pages.make(
         request,
         "client.html",
         visit,
-        problem.status if problem else 200,
         client=found,
         certificates=list(reversed(certificates.certificates)),
         tokens=[one for one in tokens.tokens if state_of(one) == "open"],
         done=DONE.get(verb),
         untold=UNTOLD if untold == "untold" else None,
-        problem=problem.document if problem else None,
+        error=error,
     )

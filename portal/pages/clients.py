@@ -9,7 +9,6 @@ from fastapi.responses import RedirectResponse
 from gatepost.errors import BadIdentity, GatepostError, Invalid, NameTaken, NotFound
 from gatepost.holders import Client, ClientOrder, ClientPage
 from gatepost.people import UserRole
-from gatepost.problem import describe
 from portal import forms
 from portal.context import Context
 from portal.visits import Visit, visitor
@@ -92,17 +91,15 @@ async def _list(
     asked = {"domain": domain, "after": after, "limit": str(MOST)}
     query = {name: value for name, value in asked.items() if value}
     page = await context.main_server.get("/clients", visit.token, ClientPage, **query)
-    problem = describe(error) if error else None
     more = {"domain": domain, "after": page.next or ""}
     return context.pages.make(
         request,
         "clients.html",
         visit,
-        problem.status if problem else 200,
         clients=page.clients,
         domain=domain,
         first=not after,
         following=f"/clients?{urlencode(more)}" if page.next else None,
-        problem=problem.document if problem else None,
+        error=error,
         typed=TYPED | (typed or {}),
     )

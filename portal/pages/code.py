@@ -5,7 +5,6 @@ from fastapi.responses import RedirectResponse
 
 from gatepost.errors import GatepostError, Invalid, TooManyTries, WrongCode
 from gatepost.people import SecondStepCode, Tokens
-from gatepost.problem import describe
 from gatepost.service.requests import context_of
 from portal import cookies, forms
 from portal.context import Context
@@ -50,13 +49,11 @@ async def _give_code(context: Context, request: Request, visit: Visit) -> Respon
 
 
 def _form(context: Context, request: Request, error: GatepostError | None = None) -> Response:
-    problem = describe(error) if error else None
     page = context.pages.make(
         request,
         "code.html",
         None,
-        problem.status if problem else 200,
-        problem=problem.document if problem else None,
+        error=error,
     )
     if isinstance(error, TooManyTries):
         page.headers["retry-after"] = str(error.retry_after)

@@ -8,7 +8,6 @@ from fastapi.responses import RedirectResponse
 
 from gatepost.domains import Disabling, Domain, Domains, DomainSettings, NewDomain
 from gatepost.errors import FieldError, GatepostError, Invalid, NameTaken, NotFound
-from gatepost.problem import describe
 from portal import forms
 from portal.context import Context
 from portal.visits import Visit, visitor
@@ -121,15 +120,13 @@ async def _list_page(
     typed: dict[str, str] | None = None,
 ) -> Response:
     found = await context.main_server.get("/domains", visit.token, Domains)
-    problem = describe(error) if error else None
     return context.pages.make(
         request,
         "domains.html",
         visit,
-        problem.status if problem else 200,
         domains=found.domains,
         typed=_NEW | (typed or {}),
-        problem=problem.document if problem else None,
+        error=error,
     )
 
 
@@ -144,7 +141,6 @@ async def _page(
     typed: dict[str, str] | None = None,
 ) -> Response:
     found = await context.main_server.get(_path(name), visit.token, Domain)
-    problem = describe(error) if error else None
     now = {
         "queue_prefix": found.queue_prefix or "",
         "max_undelivered": str(found.max_undelivered),
@@ -154,9 +150,8 @@ async def _page(
         request,
         "domain.html",
         visit,
-        problem.status if problem else 200,
         domain=found,
         typed=now | (typed or {}),
         done=done,
-        problem=problem.document if problem else None,
+        error=error,
     )

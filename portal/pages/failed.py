@@ -6,7 +6,6 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gatepost.errors import GatepostError, Invalid, NotFound
-from gatepost.problem import describe
 from gatepost.shown import (
     DiscardThese,
     FailedReasons,
@@ -59,9 +58,7 @@ def create_router(context: Context) -> APIRouter:
         except (Invalid, NotFound) as error:
             return await _page(context, request, visit, filters, error=error)
         if rate is None:
-            return context.pages.make(
-                request, "redrive.html", visit, filters=filters, found=found, problem=None
-            )
+            return context.pages.make(request, "redrive.html", visit, filters=filters, found=found)
         return RedirectResponse("/failed?done=started#redrives", 303)
 
     @router.post("/redrives/{redrive_id}/stop")
@@ -121,16 +118,14 @@ async def _page(
     reasons = await main_server.get("/failed", token, FailedReasons, **within)
     page = await main_server.get("/failed/messages", token, MessagePage, **listed)
     redrives = await main_server.get("/failed/redrives", token, Redrives)
-    problem = describe(error) if error else None
     return context.pages.make(
         request,
         "failed.html",
         visit,
-        problem.status if problem else 200,
         filters=filters,
         reasons=reasons,
         page=page,
         redrives=redrives.redrives,
         done=done,
-        problem=problem.document if problem else None,
+        error=error,
     )

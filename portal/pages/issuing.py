@@ -24,7 +24,6 @@ from gatepost.errors import (
 )
 from gatepost.holders import CertificateOrder, IssuedCertificate, RenewalOrder
 from gatepost.identity import Role
-from gatepost.problem import describe
 from portal import forms
 from portal.context import Context
 from portal.pages.certificates import checked, find
@@ -180,14 +179,12 @@ def _make(
     **shown: Any,
 ) -> Response:
     """A password that was typed is never shown again."""
-    problem = describe(error) if error else None
     return context.pages.make(
         request,
         template,
         visit,
-        problem.status if problem else 200,
         ways=WAYS,
         typed={name: typed.get(name, usual) for name, usual in TYPED.items()},
-        problem=problem.document if problem else None,
+        error=error,
         **shown,
     )

@@ -5,7 +5,6 @@ from fastapi.responses import RedirectResponse
 
 from gatepost.errors import Invalid
 from gatepost.people import KnownBrowser, Reset
-from gatepost.problem import describe
 from portal import cookies, forms
 from portal.context import Context
 
@@ -15,7 +14,7 @@ def create_router(context: Context) -> APIRouter:
 
     @router.get("/password/{token}")
     async def show_link(request: Request) -> Response:
-        return context.pages.make(request, "set_password.html", None, problem=None)
+        return context.pages.make(request, "set_password.html", None)
 
     @router.post("/password/{token}")
     async def use_link(request: Request, token: str) -> Response:
@@ -32,9 +31,7 @@ async def _set_password(context: Context, request: Request, token: str) -> Respo
         wanted = Reset(token, fields.get("new", ""))
         known = await context.main_server.post("/password/reset", None, wanted, KnownBrowser)
     except Invalid as error:
-        return context.pages.make(
-            request, "set_password.html", None, 422, problem=describe(error).document
-        )
+        return context.pages.make(request, "set_password.html", None, error=error)
     cookies.forget_tokens(request)
     cookies.put_known(request, known.browser)
     return RedirectResponse("/login?done=password-set", 303)

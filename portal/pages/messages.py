@@ -12,7 +12,6 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gatepost.errors import GatepostError, Invalid, NotFound
-from gatepost.problem import describe
 from gatepost.shown import (
     Message,
     MessagePage,
@@ -105,16 +104,14 @@ def _list_page(
     page: MessagePage,
     error: GatepostError | None = None,
 ) -> Response:
-    problem = describe(error) if error else None
     return context.pages.make(
         request,
         "messages.html",
         visit,
-        problem.status if problem else 200,
         filters=filters,
         page=page,
         statuses=STATUSES,
-        problem=problem.document if problem else None,
+        error=error,
     )
 
 
@@ -124,15 +121,13 @@ async def _message_page(
     path = f"/messages/{message_id}"
     shown = await context.main_server.get(path, visit.token, Message)
     error: GatepostError | None = outcome.get("error")
-    problem = describe(error) if error else None
     return context.pages.make(
         request,
         "message.html",
         visit,
-        problem.status if problem else 200,
         message=shown,
         opened=outcome.get("opened"),
-        problem=problem.document if problem else None,
+        error=error,
     )
 
 

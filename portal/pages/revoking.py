@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from gatepost.errors import Invalid, NotFound
 from gatepost.holders import Changed, Client, Target
 from gatepost.identity import Role
-from gatepost.problem import describe
 from gatepost.revocation import Reason
 from portal import forms
 from portal.context import Context
@@ -89,18 +88,16 @@ async def _revoke(
         serials, tokens = found.serials, found.tokens_withdrawn
     except NotFound:  # a client that has nothing
         serials, tokens = [], 0
-    problem = describe(error) if error else None
     return context.pages.make(
         request,
         "revoke.html",
         visit,
-        problem.status if problem else 200,
         called=whose.called,
         page=whose.page,
         serials=serials,
         tokens=tokens,
         reasons={reason.value: words for reason, words in REASONS.items()},
-        problem=problem.document if problem else None,
+        error=error,
     )
 
 

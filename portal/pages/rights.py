@@ -7,7 +7,6 @@ from fastapi.responses import RedirectResponse
 
 from gatepost.errors import GatepostError, Invalid, NotFound
 from gatepost.people import Account, RightsChange
-from gatepost.problem import describe
 from portal import forms
 from portal.context import Context
 from portal.pages.users import clients_in, role_in, roles_for
@@ -45,16 +44,14 @@ async def _page(
     typed: dict[str, str] | None = None,
 ) -> Response:
     account = await context.main_server.get(f"/users/{user_id}", visit.token, Account)
-    problem = describe(error) if error else None
     names = [one.removeprefix(f"{account.domain}:") for one in account.client_ids]
     there = {"role": account.role.value, "clients": ", ".join(names)}
     return context.pages.make(
         request,
         "user.html",
         visit,
-        problem.status if problem else 200,
         account=account,
         roles=roles_for(visit, account.domain),
         typed=there | (typed or {}),
-        problem=problem.document if problem else None,
+        error=error,
     )

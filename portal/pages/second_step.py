@@ -12,7 +12,6 @@ from fastapi.responses import RedirectResponse
 
 from gatepost.errors import GatepostError, Invalid, NotFound, TooManyTries, WrongCode
 from gatepost.people import RecoveryCodes, SecondStep, SecondStepCode
-from gatepost.problem import describe
 from portal import forms
 from portal.context import Context
 from portal.pages.code import given_in
@@ -94,15 +93,13 @@ async def _page(
     error: GatepostError | None = None,
 ) -> Response:
     state = await context.main_server.get("/second-step", visit.token, SecondStep)
-    problem = describe(error) if error else None
     return context.pages.make(
         request,
         "second_step.html",
         # Who must set one up can go nowhere else: no menu that leads there.
         None if state.demanded and not state.on else visit,
-        problem.status if problem else 200,
         state=state,
         picture=f"{SET_UP_PAGE}/key.svg",
         done=done,
-        problem=problem.document if problem else None,
+        error=error,
     )

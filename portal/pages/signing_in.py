@@ -10,7 +10,6 @@ from fastapi.responses import RedirectResponse
 
 from gatepost.errors import GatepostError, NotFound, TooManyTries, WrongCredentials
 from gatepost.people import SignIn, Tokens
-from gatepost.problem import describe
 from gatepost.service.requests import context_of
 from portal import cookies, forms
 from portal.context import Context
@@ -94,15 +93,13 @@ def _form(
     error: GatepostError | None = None,
     typed: str = "",
 ) -> Response:
-    problem = describe(error) if error else None
     page = context.pages.make(
         request,
         "login.html",
         None,
-        problem.status if problem else 200,
         domain=None if domain == context.domain else domain,
         done=done,
-        problem=problem.document if problem else None,
+        error=error,
         typed=typed,
     )
     if isinstance(error, TooManyTries):

@@ -11,7 +11,6 @@ from fastapi.responses import RedirectResponse
 
 from gatepost.errors import BadIdentity, BadOrder, GatepostError, Invalid, NameTaken, NotFound
 from gatepost.holders import KeptToken, KeptTokens, MadeToken, TokenOrder
-from gatepost.problem import describe
 from portal import forms
 from portal.context import Context
 from portal.lives import is_over
@@ -79,15 +78,13 @@ async def _page(
     error: GatepostError | None = None,
 ) -> Response:
     found = await context.main_server.get("/tokens", visit.token, KeptTokens)
-    problem = describe(error) if error else None
     return context.pages.make(
         request,
         "tokens.html",
         visit,
-        problem.status if problem else 200,
         tokens=[(one, state_of(one)) for one in found.tokens],
         lives=LIVES,
         typed={"client": "", "minutes": "60"} | typed,
         done=done,
-        problem=problem.document if problem else None,
+        error=error,
     )

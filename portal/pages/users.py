@@ -12,7 +12,6 @@ from fastapi.responses import RedirectResponse
 from gatepost.errors import GatepostError, Invalid, NameTaken, NotFound
 from gatepost.identity import INFRASTRUCTURE_DOMAIN
 from gatepost.people import Accounts, NewPerson, PasswordLink, UserRole
-from gatepost.problem import describe
 from portal import forms
 from portal.context import Context
 from portal.visits import Visit, visitor
@@ -101,15 +100,13 @@ async def _page(
     typed: dict[str, str] | None = None,
 ) -> Response:
     found = await context.main_server.get("/users", visit.token, Accounts)
-    problem = describe(error) if error else None
     return context.pages.make(
         request,
         "users.html",
         visit,
-        problem.status if problem else 200,
         accounts=found.accounts,
         roles=roles_for(visit),
-        problem=problem.document if problem else None,
+        error=error,
         typed={"name": "", "role": "user", "clients": ""} | (typed or {}),
         done=done,
     )
