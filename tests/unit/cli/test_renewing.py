@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         if len(found) == 5:
             raise Ended
 
-    monkeypatch.setattr("time.sleep", sleep)
+    monkeypatch.setattr(renewing, "time", SimpleNamespace(sleep=sleep))
     return found
 
 
