@@ -25,13 +25,13 @@ from main_server.tables import KEYS
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_DEADLOCK, _LOCK_TIMEOUT, _GONE, _LOST = 1213, 1205, 2006, 2013
-_WORTH_ANOTHER_TRY = {_DEADLOCK, _LOCK_TIMEOUT, _GONE, _LOST}
+_DEADLOCK, LOCK_TIMEOUT, _GONE, _LOST = 1213, 1205, 2006, 2013
+_WORTH_ANOTHER_TRY = {_DEADLOCK, LOCK_TIMEOUT, _GONE, _LOST}
 _TRIES = 4
 _CONNECTION_LOST = range(2000, 3000)
 """The client's own errors: it can't connect, or was cut off."""
 _AWAY = {
-    *(_DEADLOCK, _LOCK_TIMEOUT),
+    *(_DEADLOCK, LOCK_TIMEOUT),
     *(1040, 1129, 1203, 1226),  # too many connections
     *(1053, 1152, 1158, 1159, 1160, 1161, 1927),  # it ends, or ends this one
     *(1021, 1030, 1041, 1114),  # no room on its disk or in its memory
@@ -51,7 +51,13 @@ would go on waiting in the server, with all the locks that it holds, and the nex
 """
 
 
-def create_ledger_engine(settings: Database) -> Engine:
+READ_SECONDS = 15
+"""After so long a statement is given up here, though the server may go on with it."""
+
+
+def create_ledger_engine(settings: Database, *, patient: bool = False) -> Engine:
+    """`patient` is for changes of the tables: an index of a large one takes as long as it takes."""
+    limits = {} if patient else {"read_timeout": READ_SECONDS, "write_timeout": READ_SECONDS}
     engine = create_engine(
         settings.address(),
         isolation_level="READ COMMITTED",
@@ -59,7 +65,7 @@ def create_ledger_engine(settings: Database) -> Engine:
         pool_timeout=8,
         max_overflow=0,
         pool_reset_on_return=None,  # every transaction here ends by itself: no ROLLBACK after each
-        connect_args={"connect_timeout": 3, "read_timeout": 15, "write_timeout": 15},
+        connect_args={"connect_timeout": 3, **limits},
         hide_parameters=True,  # an error must not show what was to be stored
     ).execution_options(schema_translate_map={KEYS: settings.keys_schema})
     event.listen(engine, "connect", _set_up, insert=True)  # before anything asks for the modes

@@ -17,7 +17,7 @@ from main_server.settings import DatabaseOnly
 def upgrade(config: Path | None) -> None:
     """Bring the ledger's tables to this release. Needs a user that may create tables."""
     settings = _settings(config)
-    engine = create_ledger_engine(settings.database)
+    engine = create_ledger_engine(settings.database, patient=True)
     try:
         changed = migrating.upgrade(engine, settings.database.keys_schema)
     except SQLAlchemyError as error:

@@ -64,7 +64,7 @@ def seed(
     """`orders` are the certificates that there are to be, by the names of their files; those that
     are missing are issued as if `age` ago.
     """
-    engine = create_ledger_engine(database)
+    engine = create_ledger_engine(database, patient=True)
     migrating.upgrade(engine, database.keys_schema)
     init_authority(settings.ca.folder, utc_now())
     authority = load_authority(settings.ca.folder, settings.ca.public_url)

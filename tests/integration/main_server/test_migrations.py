@@ -1,7 +1,13 @@
 """Migrations: up, down and up again; and what they make is what the code expects."""
 
+import json
 import re
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +16,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Engine, MetaData, inspect, text
 
 from infra.dev.engines import Engines, MariaServer
-from main_server import migrating
+from main_server import database, ledger_commands, migrating
 from main_server.tables import KEYS, metadata
 from tests.integration.main_server.conftest import KEYS_SCHEMA, engine_of
 
@@ -61,6 +67,56 @@ def test_up_down_and_up_again(empty: Engine) -> None:
 def test_what_is_up_to_date_is_left_alone(empty: Engine) -> None:
     assert migrating.upgrade(empty, KEYS_SCHEMA) is True
     assert migrating.upgrade(empty, KEYS_SCHEMA) is False
+
+
+@contextmanager
+def somebody_reads(engine: Engine, table: str, seconds: float) -> Iterator[None]:
+    """In one transaction, as long as the block or so many seconds, whichever is less."""
+    connection = engine.connect()
+    connection.execute(text(f"SELECT 1 FROM {table} LIMIT 1"))
+    ending = threading.Timer(seconds, connection.rollback)
+    ending.start()
+    try:
+        yield
+    finally:
+        ending.cancel()
+        ending.join()
+        connection.close()
+
+
+def test_who_waits_for_a_table_lets_the_others_by(
+    empty: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrating, "LOCK_SECONDS", 1)
+    monkeypatch.setattr(migrating, "PAUSE_SECONDS", 0.5)
+    migrating.upgrade(empty, KEYS_SCHEMA)
+    migrating.downgrade(empty, KEYS_SCHEMA, "0012")
+    waited = []
+    with somebody_reads(empty, "password_links", 4), ThreadPoolExecutor(1) as pool:
+        upgrading = pool.submit(migrating.upgrade, empty, KEYS_SCHEMA)
+        while not upgrading.done():
+            begun = time.monotonic()
+            with empty.begin() as connection:
+                connection.execute(text("SELECT 1 FROM password_links"))
+            waited.append(time.monotonic() - begun)
+        assert upgrading.result(20) is True
+    assert 0.5 < max(waited) < 3, "behind the upgrade, but no longer than it waits itself"
+
+
+def test_a_change_takes_as_long_as_it_takes(
+    server: MariaServer, empty: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`gatepost db upgrade` gives up no statement, as everybody else does."""
+    monkeypatch.setattr(database, "READ_SECONDS", 1)
+    migrating.upgrade(empty, KEYS_SCHEMA)
+    migrating.downgrade(empty, KEYS_SCHEMA, "0012")
+    config = tmp_path / "ledger.yaml"
+    address = {"url": server.url("gatepost_migrate"), "keys_schema": KEYS_SCHEMA}
+    config.write_text(json.dumps({"database": address}))
+    with somebody_reads(empty, "password_links", 2.5):
+        ledger_commands.upgrade(config)
+    with empty.connect() as connection:
+        assert migrating.current(connection) == migrating.head()
 
 
 def test_the_tables_are_those_that_the_code_expects(empty: Engine) -> None:
