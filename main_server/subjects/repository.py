@@ -1,7 +1,7 @@
-"""SQL for reports for data subjects. Messages are found along the index of MACs, nowhere else."""
+"""SQL for reports for data subjects. Messages are found along the index of MACs, nowhere else: it
+says whose they are, too, so that rows are read for what is told of them alone."""
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,9 +9,10 @@ from heapq import merge
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, delete, func, insert, or_, select, update
 
-from main_server.tables import messages, subject_requests
+from gatepost.identity import Identity
+from main_server.tables import certificates, messages, subject_requests
 
 _MAC_BYTES = 32
 _MACS_A_STATEMENT = 500
@@ -60,29 +61,48 @@ class Reach:
         """The query, for so many MACs at a time as a statement may well hold."""
         query = query.with_hint(messages, "FORCE INDEX (ix_messages_sender)")
         query = query.where(_m.message_id < self.end)
-        if self.domain is not None:
-            query = query.where(_m.domain == self.domain)
         for first in range(0, len(self.macs), _MACS_A_STATEMENT):
             part = self.macs[first : first + _MACS_A_STATEMENT]
             yield query.where(_m.sender_number_hashed.in_(part))
 
 
-def count(connection: Connection, reach: Reach) -> dict[str, int]:
-    """By domain."""
-    found: Counter[str] = Counter()
-    for query in reach.parts(select(_m.domain, func.count()).group_by(_m.domain)):
-        found.update({row[0]: row[1] for row in connection.execute(query)})
-    return dict(sorted(found.items()))
+def count(connection: Connection, reach: Reach) -> dict[bytes, int]:
+    """By MAC."""
+    mac = _m.sender_number_hashed
+    return {
+        row[0]: row[1]
+        for query in reach.parts(select(mac, func.count()).group_by(mac))
+        for row in connection.execute(query)
+    }
 
 
 def list_rows(connection: Connection, reach: Reach, after: bytes, limit: int) -> list[Row]:
     """Oldest first."""
-    query = select(*(_m[name] for name in Row.__slots__)).where(_m.message_id > after)
+    query = select(_m.message_id).where(_m.message_id > after)
     parts = [
-        [Row(*row) for row in connection.execute(part.order_by(_m.message_id).limit(limit))]
+        connection.execute(part.order_by(_m.message_id).limit(limit)).scalars().all()
         for part in reach.parts(query)
     ]
-    return list(islice(merge(*parts, key=lambda row: row.message_id), limit))
+    rows = select(*(_m[name] for name in Row.__slots__))
+    rows = rows.where(_m.message_id.in_(list(islice(merge(*parts), limit))))
+    if reach.domain is not None:
+        rows = rows.where(_m.domain == reach.domain)
+    return [Row(*row) for row in connection.execute(rows.order_by(_m.message_id))]
+
+
+def list_makers(connection: Connection, holder: Identity, since: datetime) -> set[str]:
+    """Who has made certificates of somebody's that were good at this time, or later."""
+    c = certificates.c
+    query = select(c.actor).where(
+        c.domain == holder.domain,
+        c.name == holder.name,
+        c.role == holder.role.value,
+        c.actor.is_not(None),
+        c.status != "intended",
+        c.not_after > since,
+        or_(c.revoked_at.is_(None), c.revoked_at >= since),
+    )
+    return set(connection.execute(query).scalars())
 
 
 def add(connection: Connection, report: Report) -> None:

@@ -4,6 +4,7 @@ One administrator asks, another one approves, and who has asked fetches it, page
 kept meanwhile finds their messages and can't tell the number; it is forgotten when it is over.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -24,6 +25,7 @@ from main_server.domains.repository import list_domains
 from main_server.keys.service import Keyring
 from main_server.reading.opening import open_sealed
 from main_server.subjects import repository
+from main_server.subjects.hands import hands_of
 from main_server.subjects.repository import Reach, Report, Row
 
 LASTS = timedelta(hours=24)
@@ -32,6 +34,10 @@ LASTS_WHEN_FETCHED = timedelta(hours=1)
 PAGE = 100
 NONE = "There is no such report, or it is over: they last for a day."
 _NOT_OWN = "Nobody approves their own report: another administrator has to."
+_ONE_HAND = (
+    "The certificates of who asks and of who approves were made by one administrator, who could be"
+    " both. An administrator has to approve who was given theirs by another, or at the CA's shell."
+)
 _NOT_ASKED = "Only the administrator who asked for a report gets it."
 _NOT_APPROVED = "Another administrator has to approve this report first."
 
@@ -58,12 +64,14 @@ def ask(
         there = repository.find(connection, report_id, asker.domain, moment)
         if there is not None:
             return there  # an earlier try was committed after all
-        macs = [
-            mac
+        whose = {
+            mac: domain
             for domain in _domains_of(connection, asker)
             for _, mac in keyring.number_hashes(domain, number)
-        ]
-        counts = repository.count(connection, _reach(macs, asker.domain, moment))
+        }
+        macs, counts = list(whose), Counter[str]()
+        for mac, count in repository.count(connection, _reach(macs, asker.domain, moment)).items():
+            counts[whose[mac]] += count
         report = Report(
             report_id, asker.domain, asker.actor, moment, moment + LASTS, None, macs, counts
         )
@@ -81,12 +89,16 @@ def list_open(engine: Engine, asker: Administrator, now: datetime) -> list[Repor
 
 def approve(engine: Engine, report_id: UUID, approver: Administrator, now: datetime) -> Report:
     """Raises NotFound for what they have nothing to do with, and AnotherNeeded for their own: by
-    the name in a certificate, so that a second one of the same name is of no use."""
+    the name in a certificate, so that a second one of the same name is of no use; and one of
+    another name that the same hand has made is none either."""
 
     def work(connection: Connection) -> Report:
         report = _find(connection, report_id, approver, now)
         if report.asked_by == approver.actor:
             raise AnotherNeeded(_NOT_OWN)
+        both = (report.asked_by, approver.actor)
+        if set.intersection(*(hands_of(connection, one, report.asked_at) for one in both)):
+            raise AnotherNeeded(_ONE_HAND)
         if report.approved_by is None:
             repository.change(connection, report.report_id, approved_by=approver.actor)
             _note(connection, approver, "subject.approved", report, now)

@@ -2,19 +2,22 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, event, insert, text
 
+from gatepost.clock import from_ms, to_ms
 from gatepost.errors import AnotherNeeded, NotFound, NotYet
-from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
+from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role, parse_uri
 from main_server.admin.administrator import Administrator, administrator_by
 from main_server.database import transact
 from main_server.keys.service import Keyring
 from main_server.subjects import service
 from main_server.subjects.repository import Report
 from main_server.subjects.service import Page
+from main_server.tables import certificates
 from tests.factories import BODY
 from tests.integration.main_server.town import NUMBER, OTHER_NUMBER, Town, found_town
 
@@ -116,6 +119,83 @@ def test_nobody_approves_their_own(town: Town) -> None:
     with pytest.raises(NotYet):
         fetch(town, report, of(town.domain, "ann"))
     assert town.audited("subject.approved") == []
+
+
+EVE = "gatepost://gatepost/user/eve"
+
+
+def given(town: Town, who: Administrator, by: str, **more: Any) -> None:
+    """A certificate of the role admin, by somebody."""
+    holder, moment = parse_uri(who.actor), from_ms(to_ms(datetime.now(UTC)))
+    row = {
+        "serial": uuid4().hex,
+        "domain": holder.domain,
+        "role": holder.role.value,
+        "name": holder.name,
+        "status": "active",
+        "not_before": moment,
+        "not_after": moment + timedelta(days=1),
+        "created_at": moment,
+        "issuer": uuid4().hex,  # of none, it would be on everybody's lists
+        "actor": by,
+    }
+    transact(town.engine, lambda c: c.execute(insert(certificates).values(row | more)))
+
+
+def test_two_names_of_one_hand_are_one(town: Town) -> None:
+    """Who makes a certificate may have its key: by two of them one could ask and approve."""
+    ann, bob, cat, sam = (of(town.domain, f"{n}-{uuid4().hex[:8]}") for n in ("a", "b", "c", "s"))
+    given(town, ann, EVE)
+    given(town, bob, EVE)
+    given(town, cat, bob.actor)
+    given(town, sam, "shell:root")
+    report = ask(town, ann)
+    for another in (bob, cat):
+        with pytest.raises(AnotherNeeded):
+            approve(town, report, another)
+    assert approve(town, report, sam).approved_by == sam.actor
+    with pytest.raises(AnotherNeeded):
+        approve(town, ask(town, bob), cat)  # bob has made it
+    assert approve(town, ask(town, sam), ann).approved_by == ann.actor
+
+
+def test_what_was_good_when_it_was_asked_counts(town: Town) -> None:
+    """Revoked meanwhile, it would hide whose hand it was; over before, it tells of nobody."""
+    ann, bob = (of(town.domain, f"{n}-{uuid4().hex[:8]}") for n in ("a", "b"))
+    moment = from_ms(to_ms(datetime.now(UTC)))
+    given(town, bob, EVE)
+    given(town, ann, "shell:root")
+    given(town, ann, EVE, not_after=moment - timedelta(seconds=1))
+    earlier = moment - timedelta(minutes=1)
+    given(town, ann, EVE, status="revoked", revoked_at=earlier)
+    assert approve(town, ask(town, ann), bob).approved_by == bob.actor
+    report = ask(town, ann)
+    given(town, ann, EVE, status="revoked", revoked_at=moment + 2 * LATER)
+    with pytest.raises(AnotherNeeded):
+        approve(town, report, bob)
+
+
+def test_a_page_reads_the_rows_that_it_tells_of(town: Town) -> None:
+    """And of all others of the number no more than the index says."""
+    town.send("a", 3, number=NUMBER)
+    report = ask(town, of(town.domain, "ann"))
+    approve(town, report, of(town.domain, "bob"))
+    said: list[tuple[str, Any]] = []
+
+    def listen(_c: object, _cursor: object, statement: str, values: Any, *_: object) -> None:
+        if "ix_messages_sender" in statement:
+            said.append((statement, values))
+
+    event.listen(town.engine, "before_cursor_execute", listen)
+    ask(town, of(town.domain, "ann"))
+    fetch(town, report, of(town.domain, "ann"))
+    event.remove(town.engine, "before_cursor_execute", listen)
+    assert len(said) == 2, "one counts, one finds"
+    with town.engine.connect() as connection:
+        for statement, values in said:
+            explained = connection.exec_driver_sql(f"EXPLAIN {statement}", values)
+            (plan,) = explained.mappings().all()
+            assert "Using index" in plan["Extra"], plan
 
 
 def test_who_has_not_asked_gets_nothing(town: Town) -> None:
