@@ -5,10 +5,11 @@ loop of its own, so that a store that hangs holds up neither the other nor who l
 """
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 
 from redis.asyncio import Redis
 from sqlalchemy import Engine
@@ -21,7 +22,7 @@ from gatepost.service.ops import Checks
 from gatepost.vitals import Vitals
 from main_server.database import Ledger, transact
 from main_server.overview import repository
-from main_server.overview.heard import Flows, Heard, heard_loop
+from main_server.overview.heard import Counted, Flows, Heard, heard_loop
 from main_server.overview.repository import Survey
 
 SAMPLE_SECONDS, SURVEY_SECONDS = 2.0, 10.0
@@ -30,12 +31,34 @@ KEPT = 300
 QUEUES_SECONDS = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sample:
-    """`flows` is None before anything could be counted, `queues` where Redis didn't answer."""
+    """`flows` is None before anything could be counted, `queues` where Redis didn't answer.
+
+    Sums over all domains are made once, for all who look at any time: there may be a thousand.
+    """
 
     flows: Flows | None
     queues: dict[str, Stats] | None
+
+    @cached_property
+    def in_all(self) -> dict[str, Counted]:
+        """By kind, of all domains."""
+        sums: dict[str, Counted] = {}
+        for (kind, _), counted in (self.flows or {}).items():
+            sums[kind] = sums.get(kind, Counted()) + counted
+        return sums
+
+    @cached_property
+    def troubles(self) -> Counter[tuple[str, str]]:
+        """How many were retried and failed, by kind and domain; mostly there are few of either."""
+        flows = (self.flows or {}).items()
+        return Counter({key: one.count for key, one in flows if key[0] in ("retried", "failed")})
+
+    @cached_property
+    def waiting(self) -> int | None:
+        """In all queues."""
+        return None if self.queues is None else sum(one.waiting for one in self.queues.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +108,9 @@ class Collector:
         queues = await self._ask_queues()
         flows = self.heard.take()
         known = queues is not None and any(True for _ in self.heard.processes())
-        self._samples.append(Sample(flows if known else None, queues))
+        made = Sample(flows if known else None, queues)
+        _ = made.in_all, made.troubles, made.waiting  # a few now, not all when somebody looks
+        self._samples.append(made)
 
     async def survey(self) -> None:
         """What can't be asked stays as it was when it last could."""

@@ -4,6 +4,7 @@ A domain's administrator sees what is counted by domain, theirs, and the queue t
 of what is shared, whether it is well.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
@@ -67,11 +68,14 @@ def _counted(sample: Sample, kind: str, domain: str | None) -> Counted | None:
         return None
     if domain is not None:
         return sample.flows.get((kind, domain), Counted())
-    return sum((n for (what, _), n in sample.flows.items() if what == kind), Counted())
+    return sample.in_all.get(kind, Counted())
 
 
 def _waiting(snapshot: Snapshot, queues: set[str], domain: str | None) -> Waiting | None:
-    series = [_undelivered(sample, queues) for sample in snapshot.samples]
+    series = [
+        sample.waiting if domain is None else _undelivered(sample, queues)
+        for sample in snapshot.samples
+    ]
     stats = _stats(snapshot.samples[-1:], queues)
     if not queues or stats is None:
         return None
@@ -135,20 +139,29 @@ def _processes(snapshot: Snapshot) -> list[Process]:
 def _domains(snapshot: Snapshot) -> list[OfDomain]:
     domains = snapshot.survey.domains if snapshot.survey else []
     names = [snapshot.queue_of(one.queue) for one in domains]
-    return [_domain(snapshot, one.name, queue, names.count(queue) > 1)
-            for one, queue in zip(domains, names, strict=True)]  # fmt: skip
+    sharing, troubles = Counter(names), Counter[tuple[str, str]]()
+    for sample in snapshot.samples:
+        troubles.update(sample.troubles)
+    return [
+        _domain(snapshot, one.name, queue, sharing[queue] > 1, troubles)
+        for one, queue in zip(domains, names, strict=True)
+    ]
 
 
-def _domain(snapshot: Snapshot, domain: str, queue: str, shared: bool) -> OfDomain:
-    stats = _stats(snapshot.samples[-1:], {queue})
+def _domain(
+    snapshot: Snapshot, domain: str, queue: str, shared: bool, troubles: Counter[tuple[str, str]]
+) -> OfDomain:
+    latest = snapshot.samples[-STEADY:]
+    queues = latest[-1].queues if latest else None
+    stats = queues.get(queue) if queues else None
     return OfDomain(
         domain=domain,
-        accepted=_flow(snapshot.samples, "accepted", domain).per_second,
-        delivered=_flow(snapshot.samples, "delivered", domain).per_second,
-        retried=_flow(snapshot.samples, "retried", domain).count,
-        failed=_flow(snapshot.samples, "failed", domain).count,
-        undelivered=stats[0].waiting if stats else None,
-        oldest_ms=stats[0].oldest_ms if stats else None,
+        accepted=_flow(latest, "accepted", domain).per_second,
+        delivered=_flow(latest, "delivered", domain).per_second,
+        retried=troubles["retried", domain],
+        failed=troubles["failed", domain],
+        undelivered=stats.waiting if stats else None,
+        oldest_ms=stats.oldest_ms if stats else None,
         shared=shared,
     )
 
