@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, exists, select
+from sqlalchemy import Connection, exists, or_, select
 
 from gatepost.bundle import KnownDomain
 from gatepost.identity import INFRASTRUCTURE_DOMAIN, Role
@@ -36,7 +36,8 @@ def survey(connection: Connection, now: datetime) -> Survey:
 
 
 def list_expiring(connection: Connection, now: datetime) -> list[Expiring]:
-    """Active ones, the next to expire first. Who has a newer one already has nothing to do."""
+    """Active ones, the next to expire first. Who has a newer one for the same use already has
+    nothing to do; of those from before uses were noted, for any."""
     c, newer = certificates.c, certificates.alias("newer")
     replaced = exists().where(
         newer.c.domain == c.domain,
@@ -44,6 +45,7 @@ def list_expiring(connection: Connection, now: datetime) -> list[Expiring]:
         newer.c.role == c.role,
         newer.c.status == "active",
         newer.c.not_after > c.not_after,
+        or_(newer.c.used_for == c.used_for, newer.c.used_for.is_(None), c.used_for.is_(None)),
     )
     query = (
         select(c.domain, c.role, c.name, c.not_after)

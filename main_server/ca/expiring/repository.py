@@ -62,13 +62,14 @@ def list_ending(
     connection: Connection, begin: datetime, end: datetime, domain: str | None, limit: int
 ) -> list[Ending]:
     """Of those who have none that lasts longer for the same use: clients of a domain, or, without
-    one, all that isn't a client. A client that is disabled has no use for any."""
+    one, all that isn't a client. A client that is disabled has no use for any. Of those from before
+    uses were noted, any that lasts longer will do."""
     c, other = certificates.c, certificates.alias("other")
     lasts_longer = exists().where(
         other.c.domain == c.domain,
         other.c.name == c.name,
         other.c.role == c.role,
-        other.c.used_for.is_not_distinct_from(c.used_for),
+        or_(other.c.used_for == c.used_for, other.c.used_for.is_(None), c.used_for.is_(None)),
         other.c.status == "active",
         or_(
             other.c.not_after > c.not_after,

@@ -110,7 +110,13 @@ def expiring(engine: Engine, domain: str) -> list[tuple[str, str, str]]:
     return [(one.domain, one.role, one.name) for one in found if one.domain == domain]
 
 
-def issued(engine: Engine, holder: Identity, days: float, status: str = "active") -> None:
+def issued(
+    engine: Engine,
+    holder: Identity,
+    days: float,
+    status: str = "active",
+    used_for: str | None = "client",
+) -> None:
     now = from_ms(to_ms(datetime.now(UTC)))
     row = {
         "serial": uuid4().hex,
@@ -123,6 +129,7 @@ def issued(engine: Engine, holder: Identity, days: float, status: str = "active"
         "not_before": now,
         "not_after": now + timedelta(days=days),
         "created_at": now,
+        "used_for": used_for,
     }
     transact(engine, lambda c: c.execute(certificates.insert().values(row)))
 
@@ -140,6 +147,19 @@ def test_certificates_that_expire_soon_are_those_that_have_no_newer_one(engine: 
     issued(engine, revoked, 3, "revoked")
     issued(engine, over, -1)
     assert expiring(engine, domain) == [(domain, "client", "soon")]
+
+
+def test_one_for_another_use_takes_no_ones_place(engine: Engine) -> None:
+    """A proxy calls by one and is called by another. Of those from before it isn't known."""
+    domain = f"{uuid4().hex}.example"
+    proxy, older, renewed = (Identity(domain, Role.PROXY, name) for name in ("p", "older", "r"))
+    issued(engine, proxy, 5, used_for="server")
+    issued(engine, proxy, 80)
+    issued(engine, older, 5, used_for=None)
+    issued(engine, older, 80)
+    issued(engine, renewed, 5)
+    issued(engine, renewed, 80, used_for=None)
+    assert expiring(engine, domain) == [(domain, "proxy", "p")]
 
 
 def test_our_own_domain_shares_no_queue_with_anybody(engine: Engine) -> None:
