@@ -20,6 +20,7 @@ from main_server.admin.administrator import Administrator, note_look
 from main_server.admin.bodies import read
 from main_server.admin.issuing import issue, renew
 from main_server.admin.looking import show
+from main_server.ca.holders import SERIAL, check_after, check_names
 from main_server.ca.listed.repository import MOST, Filter, Sorting, Status
 from main_server.ca.listing import describe, list_certificates
 from main_server.context import Context
@@ -52,6 +53,8 @@ def create_router(context: Context, prefix: str, admin: Any) -> APIRouter:
     async def list_all(
         wanted: Annotated[Wanted, Query()], asker: Administrator = admin
     ) -> Response:
+        check_names(wanted.domain, wanted.name)
+        check_after(wanted.after, SERIAL)
         page = {"page": wanted.after or "first"}
         await note_look(context, asker, "certificates.listed", wanted.domain, page)
         return answer(await _list(context, wanted, asker))

@@ -13,7 +13,7 @@ from gatepost.holders import Client, ClientChange, ClientOrder, ClientPage
 from gatepost.identity import Identity, Role
 from main_server.admin.administrator import Administrator, note_look
 from main_server.admin.bodies import read
-from main_server.ca.holders import check_after, check_names, place_holder
+from main_server.ca.holders import CLIENT_ID, check_after, check_names, place_holder
 from main_server.ca.online import OnlineCa
 from main_server.clients import repository, service
 from main_server.context import Context
@@ -40,12 +40,12 @@ def create_router(context: Context, prefix: str, admin: Any) -> APIRouter:
         limit: int = MOST,
         asker: Administrator = admin,
     ) -> Response:
+        check_names(domain)
+        check_after(after, CLIENT_ID)
         await note_look(context, asker, "clients.listed", domain, {"page": after or "first"})
         selection, most = asker.selection(domain), max(1, min(limit, MOST))
         if selection is None:
             return answer(ClientPage([], None))
-        check_names(domain)
-        check_after(after)
         page = partial(repository.list_clients, domain=selection.domain, after=after, limit=most)
         found = await context.ledger.run(transact, page)
         following = found[-1].client_id if len(found) == most else None

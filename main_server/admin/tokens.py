@@ -37,11 +37,11 @@ def create_router(context: Context, prefix: str, admin: Any) -> APIRouter:
     async def list_all(
         domain: str | None = None, name: str | None = None, asker: Administrator = admin
     ) -> Response:
+        check_names(domain, name)
         await note_look(context, asker, "tokens.listed", domain, {})
         selection = asker.selection(domain, Role.CLIENT, name)
         if selection is None:
             return answer(KeptTokens([]))
-        check_names(domain, name)
         read_all = partial(list_tokens, domain=selection.domain, name=name, limit=MOST)
         found = await context.ledger.run(transact, read_all)
         return answer(KeptTokens([_token(one) for one in found]))

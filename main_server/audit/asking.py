@@ -8,6 +8,7 @@ from gatepost.errors import FieldError, Invalid
 from main_server.audit.listed.repository import Filters, Times
 from main_server.audit.search import EVER, Place
 from main_server.audit.words import ACTIONS
+from main_server.reading.asking import holds_number
 from main_server.users.names import actor_of, is_name
 
 _NAMED = re.compile(r"\A[ -~]{1,255}\Z")
@@ -48,6 +49,9 @@ def _named(text: str | None, pointer: str) -> str | None:
         return None
     if not _NAMED.match(text):
         raise Invalid(errors=[FieldError(pointer, "is nothing that the audit log can name")])
+    if holds_number(text):
+        words = "holds a number: no entry does, and this would be kept in one"
+        raise Invalid(errors=[FieldError(pointer, words)])
     name, at, domain = text.partition("@")
     return actor_of(domain, name) if at and is_name(name) else text
 
@@ -55,4 +59,7 @@ def _named(text: str | None, pointer: str) -> str | None:
 def _naive(moment: datetime | None) -> datetime | None:
     if moment is None or moment.tzinfo is None:
         return moment
-    return moment.astimezone(UTC).replace(tzinfo=None)
+    try:
+        return moment.astimezone(UTC).replace(tzinfo=None)
+    except OverflowError:  # at an end of the calendar, in a zone that is a few hours beyond it
+        return moment.replace(tzinfo=None)

@@ -56,6 +56,7 @@ ACTIONS: Mapping[str, str] = {
     "second_step.refused": "gave a wrong code at the second step",
     "second_step.set_up": "set up the second step",
     "second_step.turned_off": "turned the second step off",
+    "session.begun": "gave the right password, and was asked for a code",
     "session.ended": "signed out",
     "session.opened": "signed in",
     "session.slowed_down": "had to wait after wrong passwords",

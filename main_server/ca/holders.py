@@ -1,5 +1,6 @@
 """How a person names the holder of a certificate: `name`, `name.domain` or `domain:name`."""
 
+import re
 from dataclasses import dataclass
 from functools import partial
 
@@ -39,9 +40,15 @@ def check_names(domain: str | None = None, name: str | None = None) -> None:
         raise Invalid(f"Nobody is called that: {error.detail}.") from None
 
 
-def check_after(after: str) -> None:
-    """Raises Invalid for what no page can have ended with."""
-    if not after.isascii():
+SERIAL = re.compile(r"\A[0-9a-f]{32}\Z")
+CLIENT_ID = re.compile(r"\A[a-z0-9.-]{1,128}:[A-Za-z0-9_-]{1,64}\Z")
+"""What a page of a list ends with."""
+
+
+def check_after(after: str, ends_with: re.Pattern[str]) -> None:
+    """Raises Invalid for what no page can have ended with: the audit log keeps it, and it may be
+    anything that somebody has typed."""
+    if after and not ends_with.match(after):
         raise Invalid("No page ends with that: begin at the first one.")
 
 

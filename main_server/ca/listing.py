@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 
 from gatepost.clock import iso, to_ms
 from gatepost.errors import NotFound
-from main_server.ca.holders import check_after, check_names
+from main_server.ca.holders import SERIAL, check_after, check_names
 from main_server.ca.listed.repository import Filter, Row, list_rows
 from main_server.ca.revoked.repository import Selection
 from main_server.database import transact
@@ -16,7 +16,7 @@ from main_server.database import transact
 
 def list_certificates(engine: Engine, wanted: Filter, now: datetime) -> list[Row]:
     check_names(wanted.selection.domain, wanted.selection.name)
-    check_after(wanted.after)
+    check_after(wanted.after, SERIAL)
     return transact(engine, partial(list_rows, wanted=wanted, now=now))
 
 

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine
 from gatepost.clock import from_ms, to_ms
 from gatepost.domains import DomainSettings
 from gatepost.errors import FieldError, Invalid, NameTaken, NotFound
-from gatepost.identity import INFRASTRUCTURE_DOMAIN
+from gatepost.identity import INFRASTRUCTURE_DOMAIN, is_domain
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.ca.holders import check_names
@@ -156,7 +156,7 @@ def _change(engine: Engine, name: str, work: Callable[[Connection, Domain], None
 
     def run(connection: Connection) -> Domain:
         repository.lock(connection)
-        found = repository.find(connection, name)
+        found = repository.find(connection, name) if is_domain(name) else None
         if found is None:
             raise NotFound(_NONE)
         work(connection, found)

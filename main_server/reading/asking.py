@@ -86,10 +86,15 @@ def checked_words(text: str, pointer: str = "/reason") -> str:
     words = text.strip()
     if len(words) > MOST_WORDS:
         raise Invalid(errors=[FieldError(pointer, f"is longer than {MOST_WORDS} characters")])
-    if _NUMBER_IN_WORDS.search(words):
+    if holds_number(words):
         said = "leave the number out: what is written here is kept for good"
         raise Invalid(errors=[FieldError(pointer, said)])
     return words
+
+
+def holds_number(text: str) -> bool:
+    """Whether somebody's number may be in it."""
+    return _NUMBER_IN_WORDS.search(text) is not None
 
 
 def _aware(moment: datetime) -> datetime:

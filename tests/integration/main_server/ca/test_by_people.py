@@ -23,6 +23,7 @@ from gatepost.service.api import create_api
 from main_server.admin import certificates, clients, endings, tokens, withdrawing
 from main_server.admin.administrator import administrator_for
 from main_server.admin.endings import list_endings
+from main_server.audit.repository import read_head
 from main_server.ca import repository
 from main_server.ca.authority import Order, Usage, load_authority, utc_now
 from main_server.ca.online import OnlineCa
@@ -296,6 +297,22 @@ def test_clients_are_shown_and_limited(room: CaRoom, admin: httpx.Client) -> Non
     assert made(admin.get("/clients", params={"after": client_id}))["clients"] == []
 
 
+ODD = [
+    *(f"/certificates?{one}" for one in ("domain=%C3%A9", "name=%C3%A9", "after=%2B491701234567")),
+    *(f"/clients?{one}" for one in ("domain=%C3%A9", "after=%2B491701234567", "after=%C3%A9")),
+    *(f"/tokens?{one}" for one in ("domain=%C3%A9", "name=%C3%A9")),
+    *(f"/{area}?domain={'d' * 300}" for area in ("certificates", "clients", "tokens")),
+]
+
+
+@pytest.mark.parametrize("path", ODD)
+def test_what_nobody_is_called_gets_into_no_entry(room: CaRoom, calling: As, path: str) -> None:
+    """Looks are noted for good, so a number that was typed in the wrong place must not be (I6)."""
+    before = transact(room.engine, read_head)
+    assert calling(EVE).get(path).status_code == 422
+    assert transact(room.engine, read_head) == before
+
+
 class TestEndings:
     """Who has nothing that lasts longer, for the banner."""
 
@@ -318,6 +335,16 @@ class TestEndings:
         assert self.named(admin) == [("abc", 7)]
         give(room, days=20)
         assert self.named(admin) == [("abc", 30)]
+
+    def test_of_those_from_before_uses_were_noted_any_other_will_do(
+        self, room: CaRoom, admin: httpx.Client
+    ) -> None:
+        before = text("UPDATE certificates SET used_for = NULL WHERE serial = :serial")
+        given = {"serial": give(room, days=5).serial}
+        transact(room.engine, lambda c: c.execute(before, given))
+        assert self.named(admin) == [("abc", 7)]
+        give(room, days=60)
+        assert self.named(admin) == []
 
     def test_who_is_disabled_needs_none(self, room: CaRoom, admin: httpx.Client) -> None:
         give(room, days=5)

@@ -29,6 +29,8 @@ def test_people_are_meant_by_what_they_are_called() -> None:
         ((None, "message.eaten", None), "/action"),
         ((None, "' OR 1", None), "/action"),
         ((None, None, "a\nb"), "/subject"),
+        ((None, None, "+49 170 1234567"), "/subject"),
+        (("+491701234567", None, None), "/actor"),
     ],
 )
 def test_what_can_be_in_no_entry_is_refused(
@@ -56,3 +58,11 @@ def test_a_place_is_read_as_it_is_said() -> None:
     for wrong in ("x", "1", "1.2.3", "1.-1", "1.99999", "-1.1", "99999999999999999.1", "١.١"):
         with pytest.raises(Invalid):
             place_in(wrong)
+
+
+def test_times_end_where_the_calendar_does() -> None:
+    """A day that was typed may begin before the first one, where the reader is."""
+    first = datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14)))
+    end = datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-12)))
+    found = times_of(first, end)
+    assert (found.first, found.end) == (first.replace(tzinfo=None), end.replace(tzinfo=None))
