@@ -48,7 +48,9 @@ def make_anchor(
     for other in beside:
         if other.public_key() == certificate.public_key():
             continue  # the caller sees to it whose that is
-        if other.subject == certificate.subject or _key_id(other) == _key_id(certificate):
+        if _plain(other.subject) == _plain(certificate.subject) or (
+            _key_id(other) == _key_id(certificate)
+        ):
             raise Invalid("It has the name or the key identifier of a CA that is trusted here.")
     ends = from_ms(to_ms(certificate.not_valid_after_utc))
     der = certificate.public_bytes(Encoding.DER)
@@ -111,6 +113,14 @@ def _check_ca(certificate: x509.Certificate) -> None:
         raise Invalid("Its key usage is not that of a CA.")
     if not _key_id(certificate):
         raise Invalid("It has no key identifier, by which two of one name are told apart.")
+
+
+def _plain(name: x509.Name) -> list[list[tuple[str, str]]]:
+    """As OpenSSL compares names: neither case nor the amount of space tells two apart."""
+    return [
+        sorted((one.oid.dotted_string, " ".join(str(one.value).lower().split())) for one in part)
+        for part in name.rdns
+    ]
 
 
 def _key_id(certificate: x509.Certificate) -> bytes:

@@ -191,9 +191,15 @@ def test_what_can_not_be_trusted_is_refused_with_the_reason(room: CaRoom, what: 
     assert (said.code, reason in said.err) == (3, True), said.err
 
 
-def test_two_of_one_name_are_not_trusted_together(room: CaRoom, partner: PartnerCa) -> None:
+@pytest.mark.parametrize(
+    "written", [str, str.lower, str.upper, lambda name: f" {name.replace(' ', '  ')} "]
+)
+def test_two_of_one_name_are_not_trusted_together(
+    room: CaRoom, partner: PartnerCa, written: Callable[[str], str]
+) -> None:
+    """As OpenSSL compares them: it would look for the one's signatures by the other's key."""
     [name] = partner.certificate.subject
-    assert added(room, PartnerCa(str(name.value)).pem).code == 3
+    assert added(room, PartnerCa(written(str(name.value))).pem).code == 3
 
 
 def _rsa() -> Any:
