@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, Table, delete, func, insert, select, 
 from sqlalchemy.dialects.mysql import insert as upsert
 
 from gatepost.identity import INFRASTRUCTURE_DOMAIN
-from main_server.tables import clients, domains, former_queues, users
+from main_server.tables import clients, domains, former_queues, password_links, users
 
 _d, _f = domains.c, former_queues.c
 
@@ -94,9 +94,12 @@ def count_people(connection: Connection) -> dict[str, int]:
 
 
 def end_sessions(connection: Connection, domain: str) -> None:
-    """Everybody's of the domain: a session counts while its generation is its person's."""
+    """Everybody's of the domain: a session counts while its generation is its person's. With them
+    end the links for their passwords, as where one person's are ended."""
     statement = update(users).where(users.c.domain == domain)
     connection.execute(statement.values(generation=users.c.generation + 1))
+    theirs = password_links.c.user_id.in_(select(users.c.user_id).where(users.c.domain == domain))
+    connection.execute(delete(password_links).where(theirs, password_links.c.used_at.is_(None)))
 
 
 def _domains() -> Select[Any]:

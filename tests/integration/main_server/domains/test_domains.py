@@ -14,7 +14,14 @@ from sqlalchemy import Engine
 from gatepost.cli.main import run
 from gatepost.clock import Clock, from_ms, to_ms
 from gatepost.domains import DomainSettings
-from gatepost.errors import Invalid, NameTaken, NotFound, NotSignedIn, WrongCredentials
+from gatepost.errors import (
+    Invalid,
+    NameTaken,
+    NotFound,
+    NotSignedIn,
+    TokenRefused,
+    WrongCredentials,
+)
 from gatepost.identity import Identity, Role
 from main_server.audit.listed.repository import Filters
 from main_server.audit.search import Query, entries
@@ -26,7 +33,8 @@ from main_server.edge.service import list_queues, make_bundle
 from main_server.keys.service import Keyring
 from main_server.sessions import service as sessions
 from main_server.tables import certificates as certificates_table
-from tests.integration.main_server.people import People
+from main_server.users import links
+from tests.integration.main_server.people import HASH, People
 
 ACTOR = "gatepost://gatepost/user/eve"
 NOW = datetime.now(UTC)
@@ -202,6 +210,18 @@ def test_of_a_disabled_one_nobody_is_signed_in_or_signs_in(engine: Engine, domai
     people.sign_in()
 
 
+def test_with_their_sessions_end_the_links_for_their_passwords(engine: Engine, domain: str) -> None:
+    """As where one person is signed out: whoever was here in their place has left nothing."""
+    people = People(engine, domain=domain)
+    link = links.make_link(engine, people.create(), people.now, ACTOR)
+    service.disable(engine, domain, "why", NOW, ACTOR)
+    service.enable(engine, domain, NOW, ACTOR)
+    with pytest.raises(TokenRefused):
+        links.set_password(engine, link, HASH, people.now)
+    link = links.make_link(engine, people.row(), people.now, ACTOR)
+    links.set_password(engine, link, HASH, people.now)
+
+
 @pytest.mark.parametrize("reason", ["", "  ", "x" * 501])
 def test_who_disables_one_says_why(engine: Engine, domain: str, reason: str) -> None:
     with pytest.raises(Invalid):
@@ -218,7 +238,7 @@ ACTS: list[Callable[[Engine, str], object]] = [
 
 
 @pytest.mark.parametrize("act", ACTS)
-@pytest.mark.parametrize("name", ["nowhere.example", "gatepost"])
+@pytest.mark.parametrize("name", ["nowhere.example", "gatepost", "é", "d" * 300, "x\0", ""])
 def test_the_gateways_own_domain_is_none_of_them(
     engine: Engine, act: Callable[[Engine, str], object], name: str
 ) -> None:
