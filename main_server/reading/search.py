@@ -9,6 +9,7 @@ looked, and the next one goes on there.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from uuid import UUID
 
 from sqlalchemy import Connection, Engine
@@ -144,18 +145,40 @@ def _walk_lanes(
     found: list[Found] = []
     left = ROWS_LOOKED_AT
     for part in _parts(query.span):
-        each, asked = most, lanes
-        if rows:
-            each = max(1, left // len(lanes))
-        elif len(lanes) > PAGE:
-            asked = _latest_of(connection, lanes, part, most)
-        looked = repository.walk_lanes(connection, asked, part, each, rows=rows)
-        walked = _merge(looked, each, query)
-        found += walked.found
-        left -= len(looked)
-        if walked.horizon is not None or len(found) >= most:
-            return Walked(found[:most], walked.horizon)
+        ids, horizon = _newest(connection, lanes, part, left if rows else most)
+        looked = [Found(one, None, None) for one in ids]
+        if rows and ids:
+            looked = repository.read_found(connection, ids)
+        found += [one for one in looked if query.fits(one)]
+        left -= len(ids)
+        if horizon is not None or len(found) >= most:
+            return Walked(found[:most], horizon)
     return Walked(found, None)
+
+
+def _newest(
+    connection: Connection, lanes: Sequence[Lane], span: Span, most: int
+) -> tuple[list[bytes], bytes | None]:
+    """The newest ids of all lanes, at most so many; the last of them if there may be more.
+
+    Of each lane as many are asked for as are its share, then twice as many and so on of those that
+    may have more among the newest: so no more of the index is read than a few times `most`, however
+    much one of them has and however little the others.
+    """
+    each = 1 + most // len(lanes)
+    going = dict.fromkeys(lanes, span)
+    known: dict[Lane, list[bytes]] = {}
+    while going:
+        looked = repository.walk_lanes(connection, going, each)
+        for lane, ids in looked.items():
+            known.setdefault(lane, []).extend(ids)
+        newest = sorted(chain.from_iterable(known.values()), reverse=True)[:most]
+        edge = newest[-1] if len(newest) == most else span.first
+        full = {lane: ids[-1] for lane, ids in looked.items() if len(ids) == each}
+        going = {lane: Span(span.first, last) for lane, last in full.items() if last > edge}
+        each *= 2
+    more = len(newest) == most
+    return newest, newest[-1] if more else None
 
 
 def _parts(span: Span) -> Iterator[Span]:
@@ -169,26 +192,6 @@ def _parts(span: Span) -> Iterator[Span]:
         yield Span(first_id_at(start_ms), end)
         end = first_id_at(start_ms)
     yield Span(span.first, end)
-
-
-def _merge(looked: Sequence[tuple[Lane, Found]], each: int, query: Query) -> Walked:
-    """Of a lane of which not all was looked at, only what it had down to there is known, and so of
-    all of them."""
-    by_lane: dict[Lane, list[Found]] = {}
-    for lane, found in looked:
-        by_lane.setdefault(lane, []).append(found)
-    cut = [min(f.message_id for f in found) for found in by_lane.values() if len(found) == each]
-    horizon = max(cut, default=None)
-    known = [found for _, found in looked if horizon is None or found.message_id >= horizon]
-    known.sort(key=lambda one: one.message_id, reverse=True)
-    return Walked([one for one in known if query.fits(one)], horizon)
-
-
-def _latest_of(connection: Connection, lanes: Sequence[Lane], span: Span, most: int) -> list[Lane]:
-    """A page of the newest messages is of those lanes whose latest ones are the newest."""
-    latest = repository.walk_lanes(connection, lanes, span, 1, rows=False)
-    latest.sort(key=lambda one: one[1].message_id, reverse=True)
-    return [lane for lane, _ in latest[:most]]
 
 
 def _number_of(engine: Engine, keyring: Keyring, entry: Entry) -> str | None:
