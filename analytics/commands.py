@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -22,20 +23,21 @@ from gatepost.settings import load
 
 
 def submit(config: Path | None, arguments: Sequence[str]) -> NoReturn:
-    """Becomes spark-submit, whose exit code is that of the main file."""
+    """Has spark-submit do it, whose exit code is that of the main file."""
     options = ["--config", str(config)] if config else []
     try:
         settings = load(AnalyticsSettings, config)
         faults = settings.faults()
         if faults and settings.environment == "production":
             raise ConfigurationError("not in production:\n" + "\n".join(faults))
-        progress = sys.stderr.isatty()
-        command = spark.command(settings.spark, [*options, *arguments], progress=progress)
         environment = spark.environment(settings.spark, os.environ)
+        with TemporaryDirectory(prefix="gatepost-analytics-") as folder:
+            given, progress = [*options, *arguments], sys.stderr.isatty()
+            command = spark.command(settings.spark, Path(folder), given, progress=progress)
+            code = spark.run(command, environment)
     except ConfigurationError as error:
         raise Failure("usage", error.detail) from None
-    sys.stdout.flush()
-    os.execve(command[0], command, environment)
+    sys.exit(code)
 
 
 def status(config: Path | None, limit: int, *, json: bool) -> None:

@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from analytics import lake, metrics
-from analytics.errors import AnotherRuns, LockLost
+from analytics.errors import AnotherRuns, CountsDisagree, LockLost
 from analytics.ledger import repository
 from analytics.ledger.connection import create_ledger_engine, the_only_run
 from analytics.ledger.repository import Run
@@ -53,7 +53,8 @@ def run(
     except Failure as failure:
         seconds = time.monotonic() - begun
         log.error("run.failed", reason=failure.message, seconds=round(seconds, 3))
-        metrics_of.failed(kind, failure.kind, seconds)
+        disagree = isinstance(failure.__cause__, CountsDisagree)
+        metrics_of.failed(kind, seconds, disagree=disagree)
         raise
     seconds = time.monotonic() - begun
     log.info(

@@ -1,7 +1,7 @@
 """What spark-submit runs: `gatepost analytics run` and `gatepost analytics rebuild` give it to it.
 
 Nothing is imported from beside this file: spark-submit puts its folder on the path, where our names
-would hide those of libraries.
+would hide those of libraries. Nor from the archive that is for the executors: it has modules alone.
 """
 
 import argparse
@@ -11,7 +11,12 @@ from functools import partial
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
-sys.path[:] = [place for place in sys.path if Path(place).resolve() != FOLDER]
+FOR_EXECUTORS = "gatepost-executors.zip"
+sys.path[:] = [
+    place
+    for place in sys.path
+    if Path(place).resolve() != FOLDER and Path(place).name != FOR_EXECUTORS
+]
 
 from analytics import job, nightly, rebuild  # noqa: E402
 from analytics.session import open_session  # noqa: E402

@@ -4,10 +4,11 @@ One tells of the last run, one of the last that went well and stays when one fai
 night for 26 hours" can be seen, whatever has happened since.
 """
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from analytics.nightly import Done
 
@@ -22,7 +23,7 @@ class Metrics:
         self._folder = folder
 
     def succeeded(self, kind: str, done: Done, seconds: float, to: datetime) -> None:
-        self._last_run(kind, "done", seconds)
+        self._last_run(kind, seconds, ok=True, disagree=False)
         registry = CollectorRegistry()
         ended = to.replace(tzinfo=UTC).timestamp()
         _gauge(
@@ -44,17 +45,25 @@ class Metrics:
         )
         self._write(SUCCESS.format(kind=kind), registry)
 
-    def failed(self, kind: str, how: str, seconds: float) -> None:
-        self._last_run(kind, how, seconds)
+    def failed(self, kind: str, seconds: float, *, disagree: bool) -> None:
+        """`disagree`: because the lake hasn't what the ledger has."""
+        self._last_run(kind, seconds, ok=False, disagree=disagree)
 
-    def _last_run(self, kind: str, how: str, seconds: float) -> None:
+    def _last_run(self, kind: str, seconds: float, *, ok: bool, disagree: bool) -> None:
         registry = CollectorRegistry()
         _gauge(
             registry,
             "gatepost_analytics_last_run_ok",
             "1 if the last run went well.",
             kind,
-            how == "done",
+            ok,
+        )
+        _gauge(
+            registry,
+            "gatepost_analytics_counts_disagree",
+            "1 if the last run found not in the lake what the ledger has.",
+            kind,
+            disagree,
         )
         _gauge(
             registry,
@@ -66,8 +75,12 @@ class Metrics:
         self._write(LAST.format(kind=kind), registry)
 
     def _write(self, name: str, registry: CollectorRegistry) -> None:
-        if self._folder is not None:
-            write_to_textfile(str(self._folder / name), registry)
+        if self._folder is None:
+            return
+        draft = self._folder / f".{name}.{os.getpid()}"
+        draft.write_bytes(generate_latest(registry))
+        draft.chmod(0o644)  # the collector is somebody else
+        draft.replace(self._folder / name)
 
 
 def _gauge(registry: CollectorRegistry, name: str, words: str, kind: str, value: float) -> None:

@@ -22,6 +22,7 @@ from analytics.ledger import repository
 from analytics.publish import gather, publish
 from analytics.schema import VERSION
 from analytics.settings import AnalyticsSettings
+from analytics.stopwatch import Stopwatch
 from gatepost.logs import Log
 
 KEPT_UNREFERENCED = timedelta(days=1)
@@ -79,9 +80,10 @@ def due_days(night: Night, *, catch_up: bool) -> list[date]:
 
 def do_day(night: Night, day: date) -> int:
     """Returns how many messages it has."""
-    log = night.log.bind(day=str(day))
-    folder, written, tallies = extract(night, day, log)
+    log, watch = night.log.bind(day=str(day)), Stopwatch()
+    folder, written, tallies = extract(night, day, log, watch)
     facts = gather(written, day)
+    watch.lap("reports")
     with night.connection.begin():
         before = repository.published(night.connection, day)
     since = before.first_published_at if before else None
@@ -91,11 +93,16 @@ def do_day(night: Night, day: date) -> int:
     if ended and facts.waiting:
         log.warning("day.not_sealed", waiting=facts.waiting)
     row = publish(night.connection, folder, total(tallies), facts, night.now, seal=seal)
-    log.info("day.published", rows=row.row_count, folder=folder.run_id, sealed=seal)
+    watch.lap("publish")
+    log.info(
+        "day.published", rows=row.row_count, folder=folder.run_id, sealed=seal, **watch.seconds()
+    )
     return row.row_count
 
 
-def extract(night: Night, day: date, log: Log) -> tuple[Folder, DataFrame, Tallies]:
+def extract(
+    night: Night, day: date, log: Log, watch: Stopwatch
+) -> tuple[Folder, DataFrame, Tallies]:
     """A folder with all that the ledger has of the day; the rows as read from it again."""
     source = night.settings.read_from().address()
     uri, parts = night.settings.lake.uri, night.settings.spark.read_partitions
@@ -105,11 +112,13 @@ def extract(night: Night, day: date, log: Log) -> tuple[Folder, DataFrame, Talli
         with night.connection.begin():
             repository.note_folder(night.connection, folder, night.now)
         lake.write(read_day(night.session, source, day, parts), uri, folder)
+        watch.lap("extract")
         written = lake.read(night.session, uri, folder, VERSION)
         found = tally(written)
         with night.connection.begin():
             expected = repository.tally(night.connection, calendar.ids_of(day))
         wrong = differences(found, expected)
+        watch.lap("check")
         if not wrong:
             return folder, written, found
         log.warning("day.disagrees", attempt=number + 1, differences=wrong)

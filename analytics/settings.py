@@ -43,6 +43,18 @@ class Spark(Block):
     conf: dict[str, str] = Field(default_factory=dict)
     """Of Spark's own settings, whatever else a cluster needs."""
 
+    @property
+    def is_local(self) -> bool:
+        return self.master.startswith("local")
+
+    def faults(self) -> list[str]:
+        if self.is_local or self.conf.get("spark.network.crypto.enabled") == "true":
+            return []
+        return [
+            "conf: set spark.authenticate and spark.network.crypto.enabled (true): the password of"
+            " the user who reads goes to the executors"
+        ]
+
 
 class Days(Block):
     """Which days are extracted, and for how long."""

@@ -1,23 +1,33 @@
 """How the main file is given to spark-submit: with our Java, our Python and the ledger's driver.
 
-What is secret is in the configuration, which the main file reads itself: arguments can be seen.
+What is secret is in the configuration, which the main file reads itself, and in a file of Spark's
+settings that only we can read: arguments can be seen.
 """
 
 import os
 import shutil
+import signal
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from types import FrameType
 
+from analytics import bundle
 from analytics.settings import Spark
 from gatepost.errors import ConfigurationError
 
 MAIN = Path(__file__).with_name("main.py")
 UTC_OPTION = "-Duser.timezone=UTC"
+OURS_ALONE = 0o077
+"""The umask of Spark's processes: who has sent how much is nobody else's business."""
 
 
-def command(settings: Spark, arguments: Sequence[str], *, progress: bool) -> list[str]:
+def command(
+    settings: Spark, folder: Path, arguments: Sequence[str], *, progress: bool
+) -> list[str]:
+    """`folder` is ours alone, for as long as Spark runs: what it is to be given goes there."""
     jar = settings.jdbc_jar
     if not jar.is_file():
         raise ConfigurationError(
@@ -30,18 +40,37 @@ def command(settings: Spark, arguments: Sequence[str], *, progress: bool) -> lis
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": str(progress).lower(),
         "spark.log.level": "ERROR",
+        # Hadoop sets permissions by itself, whatever the processes' umask.
+        "spark.hadoop.fs.permissions.umask-mode": f"{OURS_ALONE:03o}",
         **settings.conf,
     }
+    properties = folder / "spark.properties"
+    properties.write_text("".join(f"{name}={_escaped(conf[name])}\n" for name in conf))
+    packages = [] if settings.is_local else ["--py-files", str(bundle.make(folder))]
     return [
         str(spark_home() / "bin" / "spark-submit"),
         *("--master", settings.master),
+        *("--properties-file", str(properties), "--load-spark-defaults"),
         *("--driver-memory", settings.driver_memory),
         *("--jars", str(jar)),
         *("--driver-class-path", str(jar)),
-        *(part for name, value in conf.items() for part in ("--conf", f"{name}={value}")),
+        *packages,
         str(MAIN),
         *arguments,
     ]
+
+
+def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Until it has ended; returns its exit code, and tells it when we are to end."""
+    process = subprocess.Popen(command, env=environment, umask=OURS_ALONE)
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        process.send_signal(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, pass_on)
+    code = process.wait()
+    return code if code >= 0 else 128 - code
 
 
 def environment(settings: Spark, given: Mapping[str, str]) -> dict[str, str]:
@@ -53,7 +82,7 @@ def environment(settings: Spark, given: Mapping[str, str]) -> dict[str, str]:
         raise ConfigurationError(
             "There is no Java here: install a JRE of 17 or later, or name one in spark.java_home"
         )
-    alone = {"SPARK_LOCAL_IP": "127.0.0.1"} if settings.master.startswith("local") else {}
+    alone = {"SPARK_LOCAL_IP": "127.0.0.1"} if settings.is_local else {}
     return {"PYSPARK_PYTHON": sys.executable, **alone, **given, **ours}
 
 
@@ -64,3 +93,8 @@ def spark_home() -> Path:
     if spec is None or spec.origin is None:
         raise ConfigurationError("PySpark is not installed: pip install 'gatepost[analytics]'")
     return Path(spec.origin).parent
+
+
+def _escaped(value: str) -> str:
+    """As a file of Java's properties has it."""
+    return value.replace("\\", "\\\\").replace("\n", "\\n")

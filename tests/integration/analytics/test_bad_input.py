@@ -51,8 +51,10 @@ def test_what_never_agrees_is_not_published(
     """As from a replica that lags behind."""
     after_each_write(monkeypatch, lambda: ledger.put(Message(at(SEVENTH))))
     with pytest.raises(Failure, match=r"example\.com: 2 in the lake, 3 in the ledger") as failure:
-        nights.play(night_after(SEVENTH))
+        nights.play(night_after(SEVENTH), metrics_folder=str(ledger.folder))
     assert failure.value.kind == "refused"
+    told = (ledger.folder / "gatepost_analytics_nightly_last_run.prom").read_text()
+    assert 'gatepost_analytics_counts_disagree{kind="nightly"} 1.0' in told
     assert ledger.published() == {}
     (run,) = ledger.rows("lake_runs")
     assert (run["state"], run["reason"]) == ("failed", failure.value.message)

@@ -24,10 +24,19 @@ PATIENCE = 120
 
 
 def call(*command: str) -> "subprocess.CompletedProcess[str]":
-    environment = submit.environment(Spark(java_home=find_java()), os.environ)
     return subprocess.run(
-        command, check=False, capture_output=True, text=True, env=environment, timeout=PATIENCE
+        command,
+        check=False,
+        capture_output=True,
+        text=True,
+        env=environment_of_spark(),
+        umask=submit.OURS_ALONE,
+        timeout=PATIENCE,
     )
+
+
+def environment_of_spark() -> dict[str, str]:
+    return submit.environment(Spark(java_home=find_java()), os.environ)
 
 
 def spark() -> dict[str, Any]:
@@ -63,7 +72,8 @@ def test_killed_while_it_publishes_and_run_again(
     yesterday = utc_now().date() - timedelta(days=1)
     ledger.put(Message(at(yesterday)), Message(at(yesterday), domain="other.example"))
 
-    command = submit.command(Spark(**spark()), ["--config", str(config), "run"], progress=False)
+    given = ["--config", str(config), "run"]
+    command = submit.command(Spark(**spark()), tmp_path, given, progress=False)
     killed = call(*(str(KILLED_MAIN) if part == str(submit.MAIN) else part for part in command))
     assert killed.returncode != 0
     assert ledger.rows("lake_manifest") == ledger.rows("lake_counts") == []
@@ -75,13 +85,22 @@ def test_killed_while_it_publishes_and_run_again(
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert [one["event"] for one in events] == ["run.started", "day.published", "run.done"]
     assert events[-1]["rows"] == 2
-    success = (tmp_path / "gatepost_analytics_nightly_success.prom").read_text()
-    assert 'gatepost_analytics_rows{kind="nightly"} 2.0' in success
+    success = tmp_path / "gatepost_analytics_nightly_success.prom"
+    assert 'gatepost_analytics_rows{kind="nightly"} 2.0' in success.read_text()
+    assert success.stat().st_mode & 0o777 == 0o644
+    assert open_to_others(ledger.folder / "lake") == []
     status = json.loads(analytics("status", "--json", "--config", str(config)).stdout)
     assert status["published_until"] == str(yesterday)
     assert [run["state"] for run in status["runs"]] == ["done", "interrupted"]
     for secret in (ledger.server.url("gatepost_analytics"), ledger.server.url("gatepost_lake")):
         assert secret.split(":")[2].split("@")[0] not in done.stdout + done.stderr + str(command)
+
+
+def open_to_others(lake: Path) -> list[str]:
+    """Folders and files of the lake that somebody else could look into."""
+    found = [lake, *lake.rglob("*")]
+    assert any(one.suffix == ".parquet" for one in found)
+    return [str(one) for one in found if one.stat().st_mode & 0o077]
 
 
 def test_a_night_that_is_missing_is_an_exit_code(ledger: Ledger, config: Path) -> None:

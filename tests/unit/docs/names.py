@@ -36,7 +36,7 @@ PACKAGES = (
 )
 SOURCES = (*PACKAGES, "bench", "tests")
 SETTINGS = (AnalyticsSettings, MainServerSettings, PortalSettings, ProxySettings, WorkerSettings)
-PASSES_ARGUMENTS_ON = {"test", "bench", "lock", "chaos"}
+PASSES_ARGUMENTS_ON = {"analytics", "bench", "chaos", "drill", "lock", "test"}
 
 _ROUTE = re.compile(r"(?:(?:GET|POST|PUT|DELETE) )?(/[\w/{}-]+)")
 _PATH = re.compile(r"(?!application/)\.?[\w-][\w.-]*/[\w./-]*")
@@ -90,6 +90,10 @@ def _wrong_with_dev(words: list[str]) -> str | None:
         missing = [word for word in names if "/" in word and not has_path(word)]
         if command == "chaos" and rest and not rest[0].startswith("-"):
             missing = [] if find_spec(f"tests.chaos.{rest[0]}") else [f"./dev chaos {rest[0]}"]
+        if command == "drill":
+            missing = [one for one in rest[:1] if not find_spec(f"tests.drills.{one}")]
+        if command == "analytics":
+            return _wrong_with_gatepost(["analytics", *rest])
         return f"there is no {missing}" if missing else None
     spec = find_spec(COMMANDS[command].module)
     assert spec is not None
