@@ -7,6 +7,7 @@ Where we are root it runs as somebody else, as mariadbd wants; see `choose_owner
 import os
 import pwd
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pymysql
@@ -28,8 +29,15 @@ _AFTER = "\nDELETE FROM global_priv WHERE User <> 'mariadb.sys' AND Host <> '127
 
 
 class MariaServer(Server):
+    """`options` are the server's own, over those of infra/my.cnf."""
+
     def __init__(
-        self, engines: Engines, folder: Path, port: int | None = None, log: Path | None = None
+        self,
+        engines: Engines,
+        folder: Path,
+        port: int | None = None,
+        log: Path | None = None,
+        options: Sequence[str] = (),
     ) -> None:
         super().__init__(folder, port)
         self._engine = engines.mariadb
@@ -43,7 +51,9 @@ class MariaServer(Server):
             os.chown(folder / "accounts.sql", *self._owner)
         self.child = Child(
             "mariadb",
-            self._command("data", f"--port={self.port}", f"--init-file={folder}/accounts.sql"),
+            self._command(
+                "data", f"--port={self.port}", f"--init-file={folder}/accounts.sql", *options
+            ),
             log=log or folder / "mariadb.log",
             folder=folder,
             environment=self._engine.environment,

@@ -74,13 +74,18 @@ def spark() -> Iterator[SparkSession]:
 def server(engines: Engines, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaServer]:
     """Other tests' ledger has messages of every day; this one has what a test puts into it."""
     with MariaServer(engines, tmp_path_factory.mktemp("lake-ledger")) as server:
-        migrate = engine_of(server, "gatepost_migrate")
-        migrating.upgrade(migrate, KEYS_SCHEMA)
-        ensure_partitions(migrate, SEVENTH)
-        grant_reading(migrate, Account("gatepost_lake", "127.0.0.1"))
-        grant_publishing(migrate, Account("gatepost_analytics", "127.0.0.1"))
-        migrate.dispose()
+        prepare(server)
         yield server
+
+
+def prepare(server: MariaServer) -> None:
+    """Its tables, with the days that tests play, and the rights of the pipeline's users."""
+    migrate = engine_of(server, "gatepost_migrate")
+    migrating.upgrade(migrate, KEYS_SCHEMA)
+    ensure_partitions(migrate, SEVENTH)
+    grant_reading(migrate, Account("gatepost_lake", "127.0.0.1"))
+    grant_publishing(migrate, Account("gatepost_analytics", "127.0.0.1"))
+    migrate.dispose()
 
 
 def engine_of(server: MariaServer, user: str) -> Engine:
