@@ -46,6 +46,11 @@ COMMANDS = {
     "bench": Command(
         "measure (bench queue runs bench/queue.py)", "infra.dev.commands.bench", "bench"
     ),
+    "analytics": Command(
+        "the nightly pipeline of the running stack (analytics run)",
+        "infra.dev.commands.analytics",
+        "analytics",
+    ),
     "demo": Command(
         "sixty seconds: load, kills, a FLUSHALL, and what is left",
         "infra.dev.commands.demo",
@@ -54,9 +59,12 @@ COMMANDS = {
     "chaos": Command(
         "break everything under load, and judge what is left", "infra.dev.commands.chaos", "test"
     ),
+    "drill": Command(
+        "what takes too long for a test (drill analytics)", "infra.dev.commands.drill", "bench"
+    ),
 }
 # Each holds all of the one before it.
-GROUPS = ("server", "test", "bench")
+GROUPS = ("server", "analytics", "test", "bench")
 STAMP = VENV / "made-from.json"
 
 
@@ -89,7 +97,7 @@ def demand_own(folder: Path) -> None:
 
 
 def usage() -> str:
-    lines = [f"  ./dev {name:8} {command.summary}" for name, command in COMMANDS.items()]
+    lines = [f"  ./dev {name:9} {command.summary}" for name, command in COMMANDS.items()]
     return "\n".join(
         [
             "Run, test and measure Gatepost. Everything it makes is below var/.\n",

@@ -5,6 +5,7 @@ from typing import Any
 
 import yaml
 
+from infra.dev import jvm
 from infra.dev.place import Place
 from infra.dev.ports import HOST, Ports
 from infra.dev.private import private_folder, write_private
@@ -62,6 +63,17 @@ def _services(place: Place, ports: Ports, stores: Stores) -> dict[str, dict[str,
             "tls": _pair(place, "portal"),
             "main_server": _caller(place, ports, "portal-client"),
         },
+        "analytics": _analytics(place, stores),
+    }
+
+
+def _analytics(place: Place, stores: Stores) -> dict[str, Any]:
+    """The nightly pipeline, which nothing starts by itself: `./dev analytics run` does."""
+    return {
+        "database": {"url": stores.database("gatepost_analytics")},
+        "source": {"url": stores.database("gatepost_lake")},
+        "lake": {"uri": f"file://{place.folder.resolve()}/lake"},
+        "spark": {"jdbc_jar": str(jvm.driver_place()), "driver_memory": "1g"},
     }
 
 

@@ -40,15 +40,19 @@ def find_java(folder: Path = ENGINES) -> Path:
 
 def find_driver(folder: Path = ENGINES) -> Path:
     """The jar."""
+    place = driver_place(folder)
+    if not place.exists():
+        try:
+            _unpack(DRIVER_PACKAGE, folder / DRIVER_PACKAGE)
+        except Failure as failure:
+            raise Failure(f"{failure}\n{NO_DRIVER}") from None
+    return place
+
+
+def driver_place(folder: Path = ENGINES) -> Path:
+    """Where the jar is, or will be once it is needed."""
     here = Path("/") / DRIVER
-    if here.exists():
-        return here
-    place = folder / DRIVER_PACKAGE
-    try:
-        _unpack(DRIVER_PACKAGE, place)
-    except Failure as failure:
-        raise Failure(f"{failure}\n{NO_DRIVER}") from None
-    return place / DRIVER
+    return here if here.exists() else folder / DRIVER_PACKAGE / DRIVER
 
 
 def _homes_here() -> list[Path]:

@@ -13,6 +13,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 from sqlalchemy import Connection, Engine
 
+from analytics.settings import AnalyticsSettings
 from gatepost.clock import from_ms, to_ms
 from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
 from gatepost.settings import load
@@ -30,6 +31,7 @@ from main_server.ca.founding import init_authority, read_pins
 from main_server.ca.revocation import renew_lists
 from main_server.ca.service import Issued, issue
 from main_server.database import create_ledger_engine, transact
+from main_server.granting import Account, grant_publishing, grant_reading
 from main_server.settings import Database, DatabaseOnly, MainServerSettings
 
 DOMAIN, CLIENT = "example.com", "client_001"
@@ -112,6 +114,18 @@ def _add_clients(engine: Engine, identities: Sequence[Identity]) -> None:
     transact(engine, add)
 
 
+def grant_pipeline(database: Database, pipeline: AnalyticsSettings) -> None:
+    """What the nightly pipeline's users may do. A ledger of the user's own has one user for all,
+    who may do everything already."""
+    host, migrates = "127.0.0.1", database.address().username
+    publisher, reader = pipeline.database.address(), pipeline.read_from().address()
+    if migrates not in (publisher.username, reader.username):
+        engine = create_ledger_engine(database)
+        grant_publishing(engine, Account(str(publisher.username), host))
+        grant_reading(engine, Account(str(reader.username), host))
+        engine.dispose()
+
+
 def _write_pair(issued: Issued, file: Path) -> None:
     certificate = file.with_name(f"{file.name}.pem")
     certificate.unlink(missing_ok=True)  # an old one must not be found beside the new key
@@ -125,9 +139,11 @@ if __name__ == "__main__":
     parser.add_argument(
         "--migration-config", type=Path, required=True, help="a user with DDL rights"
     )
+    parser.add_argument("--analytics-config", type=Path, required=True, help="the pipeline's")
     parser.add_argument("--pki", type=Path, required=True, help="where the certificates go")
     parser.add_argument("--admin-password", type=Path, required=True, help="where that is kept")
     arguments = parser.parse_args()
     database = load(DatabaseOnly, arguments.migration_config).database
     seed(load(MainServerSettings, arguments.config), database, arguments.pki)
     ensure_admin(create_ledger_engine(database), arguments.admin_password)
+    grant_pipeline(database, load(AnalyticsSettings, arguments.analytics_config))

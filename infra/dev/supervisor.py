@@ -148,10 +148,11 @@ class Supervisor:
 
 
 def seed(place: Place) -> None:
-    """Migrates, makes the CA and the certificates; where that is done already, nothing."""
+    """Migrates, grants, makes the CA and the certificates; where that is done already, nothing."""
     config = place.config
     files = ["--config", f"{config}/main_server.yaml"]
     files += ["--migration-config", f"{config}/migration.yaml", "--pki", str(place.pki)]
+    files += ["--analytics-config", f"{config}/analytics.yaml"]
     files += ["--admin-password", str(place.admin_password)]
     command = [sys.executable, "-m", "infra.dev.seed", *files]
     run("seeding", command, environment=clean_environment(), folder=place.folder)
