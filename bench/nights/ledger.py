@@ -1,0 +1,132 @@
+"""A ledger of millions, made by the database itself: metadata as days have left it, bodies of the
+right size that nobody has sealed.
+
+One client has half of all the traffic, times of delivery go over four orders of magnitude, and what
+has failed lies all over the days.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+from pydantic import SecretStr
+from sqlalchemy import Engine, create_engine, text
+
+from bench.people.population import divide_past
+from gatepost.clock import from_ms
+from infra.dev.engines import Engines, MariaServer
+from main_server import migrating
+from main_server.database import create_ledger_engine
+from main_server.granting import Account, grant_publishing, grant_reading
+from main_server.messages.partitions import ensure_partitions
+from main_server.settings import Database
+
+KEYS_SCHEMA, HOST = "gatepost_keys", "127.0.0.1"
+ROWS_A_STATEMENT = 100_000
+AT_ONCE = 2
+_DAY_MS = 86_400_000
+_LARGE = {
+    "innodb_buffer_pool_size": 1536 * 2**20,
+    "innodb_log_file_size": 1024 * 2**20,
+    "innodb_flush_log_at_trx_commit": 2,
+}
+"""For the making of the rows, whose time is not measured."""
+
+
+@dataclass(frozen=True)
+class BigLedger:
+    server: MariaServer
+    engine: Engine
+    rows: Mapping[date, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.rows.values())
+
+
+@contextmanager
+def big_ledger(
+    folder: Path, rows: Mapping[date, int], said: Callable[[str], None]
+) -> Iterator[BigLedger]:
+    """With so many messages on each of these days."""
+    with MariaServer(Engines(), folder) as server:
+        root = create_engine(server.url("root", "mysql"), isolation_level="AUTOCOMMIT")
+        with root.connect() as connection:
+            for name, value in _LARGE.items():
+                connection.execute(text(f"SET GLOBAL {name} = {value}"))
+        engine = _migrated(server)
+        ensure_partitions(engine, max(rows) + timedelta(days=1))
+        divide_past(engine, sorted(rows))
+        _fill(engine, rows, said)
+        with root.connect() as connection:
+            connection.execute(text("SET GLOBAL innodb_flush_log_at_trx_commit = 1"))
+        root.dispose()
+        yield BigLedger(server, engine, rows)
+        engine.dispose()
+
+
+def _migrated(server: MariaServer) -> Engine:
+    url = SecretStr(server.url("gatepost_migrate"))
+    engine = create_ledger_engine(Database(url=url, keys_schema=KEYS_SCHEMA))
+    migrating.upgrade(engine, KEYS_SCHEMA)
+    grant_reading(engine, Account("gatepost_lake", HOST))
+    grant_publishing(engine, Account("gatepost_analytics", HOST))
+    return engine
+
+
+def _fill(engine: Engine, rows: Mapping[date, int], said: Callable[[str], None]) -> None:
+    def fill(day: date) -> date:
+        with engine.connect() as connection:
+            for first in range(0, rows[day], ROWS_A_STATEMENT):
+                last = min(first + ROWS_A_STATEMENT, rows[day]) - 1
+                connection.execute(text(_statement(day, rows[day], first, last)))
+                connection.commit()
+        return day
+
+    done = 0
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for day in pool.map(fill, sorted(rows, key=lambda day: -rows[day])):
+            done += rows[day]
+            said(f"{day}: {done:,} messages")
+
+
+def _statement(day: date, rows: int, first: int, last: int) -> str:
+    """The day's messages from one number to another. All that is drawn for one follows from its day
+    and its number."""
+    start = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
+    began = from_ms(start).isoformat(sep=" ")
+    fresh = datetime.now(UTC).date() - day <= timedelta(days=3)
+    drawn = [f"CRC32(CONCAT('{day}/{letter}/', seq)) AS {letter}" for letter in "abcdef"]
+    return f"""
+INSERT INTO messages (message_id, client_id, domain, cert_fingerprint, sender_number_hashed,
+  hmac_kid, encrypted_body, key_id, status, reason, created_at, queued_at, delivered_at, due_at,
+  expires_at, attempt_count, queue, priority, generation)
+SELECT id, CONCAT(domain, ':', client), domain, REPEAT('f', 32), number, 'of tests', body, 1,
+  status,
+  IF(status = 'failed', ELT(1 + b DIV 1000 % 3, 'attempts_used', 'refused', 'expired'), NULL),
+  came, came, IF(status = 'delivered', came + INTERVAL took * 1000 MICROSECOND, NULL), came,
+  came + INTERVAL 4 DAY, IF(status = 'queued', 0, 1 + IF(c % 50 = 0, c DIV 50 % 9, 0)),
+  'message_queue', 5, 0
+FROM (
+  SELECT b, c,
+    UNHEX(CONCAT(LPAD(HEX({start} + ms), 12, '0'), '7', LEFT(hash, 3), '8', RIGHT(hash, 15))) AS id,
+    IF(a % 2, CONCAT('town-', a DIV 2 % 5, '.example'), 'town-0.example') AS domain,
+    IF(a % 2, CONCAT('client-', a DIV 10 % 40), 'client-0') AS client,
+    UNHEX(SHA2(CONCAT(a % 2 * (a DIV 2 % 5), '/', FLOOR(20000 * POW(d / 4294967296, 2))), 256))
+      AS number,
+    RPAD(hash, 150, hash) AS body,
+    CASE WHEN b % 1000 < 2 THEN '{"queued" if fresh else "delivered"}' WHEN b % 1000 < 17 THEN
+      'failed' WHEN b % 1000 < 22 THEN 'erased' WHEN b % 1000 < 25 THEN 'duplicate' ELSE
+      'delivered' END AS status,
+    TIMESTAMP('{began}') + INTERVAL ms * 1000 MICROSECOND AS came,
+    FLOOR(20 * POW(2, 13 * POW(e / 4294967296, 3))) + f % 20 AS took
+  FROM (
+    SELECT seq * {_DAY_MS} DIV {rows} AS ms, MD5(CONCAT('{day}/', seq)) AS hash,
+      {", ".join(drawn)}
+    FROM seq_{first}_to_{last}
+  ) AS numbers
+) AS messages
+"""
