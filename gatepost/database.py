@@ -10,6 +10,9 @@ from sqlalchemy.exc import ArgumentError
 from gatepost.safety import password_faults
 from gatepost.settings import Block, Port, refuse_both
 
+NIGHTLY_LOCK = "gatepost.analytics"
+"""Of the database: the nightly job and a backup are never made beside each other."""
+
 
 class DatabaseAddress(Block):
     url: SecretStr = SecretStr("")

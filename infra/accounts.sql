@@ -18,6 +18,13 @@ ALTER USER gatepost_lake@127.0.0.1 IDENTIFIED BY '@gatepost_lake@';
 CREATE USER IF NOT EXISTS gatepost_analytics@127.0.0.1 IDENTIFIED BY '@gatepost_analytics@';
 ALTER USER gatepost_analytics@127.0.0.1 IDENTIFIED BY '@gatepost_analytics@';
 
+-- Backups: one user reads, one tries them in a schema of its own.
+CREATE USER IF NOT EXISTS gatepost_backup@127.0.0.1 IDENTIFIED BY '@gatepost_backup@';
+ALTER USER gatepost_backup@127.0.0.1 IDENTIFIED BY '@gatepost_backup@';
+CREATE USER IF NOT EXISTS gatepost_drill@127.0.0.1 IDENTIFIED BY '@gatepost_drill@';
+ALTER USER gatepost_drill@127.0.0.1 IDENTIFIED BY '@gatepost_drill@';
+GRANT ALL ON gatepost_drill.* TO gatepost_drill@127.0.0.1;
+
 -- Migrations make and change the tables, and hand on the rights to them.
 CREATE USER IF NOT EXISTS gatepost_migrate@127.0.0.1 IDENTIFIED BY '@gatepost_migrate@';
 ALTER USER gatepost_migrate@127.0.0.1 IDENTIFIED BY '@gatepost_migrate@';

@@ -23,6 +23,7 @@ ConfigFile = Annotated[
 class Part(StrEnum):
     READER = "reader"
     PUBLISHER = "publisher"
+    BACKUP = "backup"
 
 
 @db.command()
@@ -47,10 +48,10 @@ def grant(
     account: Annotated[str, typer.Argument(metavar="USER@HOST", help="A user that is there.")],
     config: ConfigFile = None,
 ) -> None:
-    """Give a user of the nightly pipeline the rights that its part needs, and no others.
+    """Give a user of the nightly pipeline, or of backups, the rights that its part needs.
 
-    `reader` reads messages into the lake, `publisher` writes the manifest and the reports. Needs a
-    user that may grant; run it again after each upgrade.
+    `reader` reads messages into the lake, `publisher` writes the manifest and the reports, `backup`
+    reads the ledger as a whole. Needs a user that may grant; run it again after each upgrade.
     """
     from main_server import ledger_commands
 

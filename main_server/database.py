@@ -56,7 +56,7 @@ READ_SECONDS = 15
 
 
 def create_ledger_engine(settings: Database, *, patient: bool = False) -> Engine:
-    """`patient` is for changes of the tables: an index of a large one takes as long as it takes."""
+    """`patient` is for who changes tables, or reads whole ones: that takes as long as it takes."""
     limits = {} if patient else {"read_timeout": READ_SECONDS, "write_timeout": READ_SECONDS}
     engine = create_engine(
         settings.address(),

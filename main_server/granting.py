@@ -1,4 +1,5 @@
-"""What the nightly pipeline's users may do in the ledger: as little as their part needs.
+"""What the users of the nightly pipeline and of backups may do in the ledger: as little as their
+part needs.
 
 They are made by whoever runs the database; these are their rights, granted once the tables are
 there. Neither may read a body, a number or what opens and finds them.
@@ -68,6 +69,12 @@ def grant_publishing(engine: Engine, account: Account) -> None:
     """To count messages, and to write the manifest and the reports."""
     written = [f"GRANT SELECT, INSERT, UPDATE, DELETE ON {one} TO {account}" for one in PUBLISHED]
     _run(engine, [f"GRANT SELECT ({', '.join(COUNTED)}) ON messages TO {account}", *written])
+
+
+def grant_dumping(engine: Engine, account: Account) -> None:
+    """To read the ledger as a whole; what opens bodies is in another schema."""
+    schema = engine.url.database
+    _run(engine, [f"GRANT SELECT, SHOW VIEW ON `{schema}`.* TO {account}"])
 
 
 def _run(engine: Engine, statements: Sequence[str]) -> None:

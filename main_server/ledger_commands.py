@@ -10,7 +10,7 @@ from gatepost.errors import ConfigurationError
 from gatepost.settings import load
 from main_server import migrating
 from main_server.database import create_ledger_engine
-from main_server.granting import grant_publishing, grant_reading, parse_account
+from main_server.granting import grant_dumping, grant_publishing, grant_reading, parse_account
 from main_server.settings import DatabaseOnly
 
 
@@ -39,9 +39,9 @@ def current(config: Path | None) -> None:
 
 
 def grant(part: str, account: str, config: Path | None) -> None:
-    """Give a user of the nightly pipeline the rights that its part needs."""
+    """Give a user the rights that its part needs."""
     settings = _settings(config)
-    give = {"reader": grant_reading, "publisher": grant_publishing}[part]
+    give = {"reader": grant_reading, "publisher": grant_publishing, "backup": grant_dumping}[part]
     try:
         give(create_ledger_engine(settings.database), parse_account(account))
     except ConfigurationError as error:

@@ -50,6 +50,12 @@ def head() -> str | None:
     return ScriptDirectory.from_config(_base_config()).get_current_head()
 
 
+def is_known(revision: str) -> bool:
+    """Whether this release can bring it to its own."""
+    script = ScriptDirectory.from_config(_base_config())
+    return any(one.revision == revision for one in script.walk_revisions())
+
+
 @contextmanager
 def _changing(engine: Engine) -> Iterator[Connection]:
     """A connection by which each statement waits for its table as is said above."""

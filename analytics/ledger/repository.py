@@ -9,8 +9,7 @@ from sqlalchemy import Connection, text
 from analytics.check import Tally
 from analytics.days import Span
 from analytics.lake import Folder
-
-_LOCK = "gatepost.analytics"
+from gatepost.database import NIGHTLY_LOCK
 
 Counts = Mapping[tuple[str, str], int]
 """Messages by domain and status."""
@@ -43,16 +42,16 @@ _MANIFEST = f"SELECT {', '.join(Published.__slots__)} FROM lake_manifest"
 
 
 def take_lock(connection: Connection) -> bool:
-    return bool(connection.scalar(text("SELECT GET_LOCK(:name, 0)"), {"name": _LOCK}))
+    return bool(connection.scalar(text("SELECT GET_LOCK(:name, 0)"), {"name": NIGHTLY_LOCK}))
 
 
 def has_lock(connection: Connection) -> bool:
     query = text("SELECT IS_USED_LOCK(:name) = CONNECTION_ID()")
-    return bool(connection.scalar(query, {"name": _LOCK}))
+    return bool(connection.scalar(query, {"name": NIGHTLY_LOCK}))
 
 
 def is_locked(connection: Connection) -> bool:
-    return connection.scalar(text("SELECT IS_USED_LOCK(:name)"), {"name": _LOCK}) is not None
+    return connection.scalar(text("SELECT IS_USED_LOCK(:name)"), {"name": NIGHTLY_LOCK}) is not None
 
 
 def read_now(connection: Connection) -> datetime:

@@ -38,7 +38,7 @@ class Followed:
 def verify(engine: Engine, noted: Head | None = None) -> Verdict:
     """`noted` is a head from before: it must still be in the chain."""
     head = transact(engine, repository.read_head)
-    at, known = START, noted is None
+    at, known = START, noted in (None, START)
     for piece in _pieces(engine, head.seq):
         followed = follow(piece, at)
         for link in followed.links:

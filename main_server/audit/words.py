@@ -42,6 +42,7 @@ ACTIONS: Mapping[str, str] = {
     "issuer.retired": "retired an issuing CA",
     "issuer.switched": "switched to another issuing CA",
     "message.discarded": "discarded failed messages",
+    "ledger.restored": "restored the ledger from a backup",
     "message.opened": "opened a message",
     "message.redriven": "redrove messages",
     "message.seen": "looked at a message",

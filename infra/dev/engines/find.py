@@ -29,7 +29,7 @@ NO_MARIADB = """\
 There is no MariaDB 10.11 or later on this machine, and none could be unpacked.
 Install mariadb-server, or name a database of your own:
   DATABASE_URL=mysql+pymysql://USER:PASSWORD@HOST:3306/gatepost ./dev up"""
-_VERSION = re.compile(r"(?:v=|Ver )(\d+)\.(\d+)[\d.]*")
+_VERSION = re.compile(r"(?:v=|Ver (?:\d[\d.]* Distrib )?|from )(\d+)\.(\d+)[\d.]*")
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,11 @@ class Engines:
     @cached_property
     def mariadb(self) -> Engine:
         return find_mariadb(self._folder)
+
+    @cached_property
+    def mariadb_dump(self) -> Engine:
+        """With the client beside it; backups are made by it."""
+        return find_mariadb_dump(self._folder)
 
     def fetch(self) -> None:
         """Now: later there may be no way to where they are fetched from."""
@@ -87,6 +92,16 @@ def find_mariadb(folder: Path) -> Engine:
         raise Failure(f"{failure}\n{NO_MARIADB}") from None
     if found is None:
         raise Failure(NO_MARIADB)
+    return found
+
+
+def find_mariadb_dump(folder: Path) -> Engine:
+    """mariadb-dump, 10.11 or later."""
+    name, package = "mariadb-dump", "mariadb-client"
+    found = _on_this_machine(name, MARIADB_LEAST)
+    found = found or _unpacked(name, MARIADB_LEAST, package, folder / package)
+    if found is None:
+        raise Failure("There is no mariadb-dump on this machine. Install mariadb-client.")
     return found
 
 

@@ -1,0 +1,71 @@
+"""SQL for backups: the lock beside the nightly job, what the ledger has, and what a restored one
+must forget."""
+
+from datetime import datetime
+
+from sqlalchemy import Connection, Engine, delete, func, inspect, select, text, update
+
+from gatepost.database import NIGHTLY_LOCK
+from main_server.tables import (
+    KEYS,
+    audit_log,
+    data_keys,
+    enrolment_tokens,
+    messages,
+    password_links,
+    redrives,
+    sessions,
+)
+
+
+def take_lock(connection: Connection, wait_seconds: int) -> bool:
+    """It is freed when the connection ends."""
+    values = {"name": NIGHTLY_LOCK, "seconds": wait_seconds}
+    taken: int | None = connection.scalar(text("SELECT GET_LOCK(:name, :seconds)"), values)
+    return taken == 1
+
+
+def count_messages(connection: Connection) -> int:
+    return connection.execute(select(func.count()).select_from(messages)).scalar_one()
+
+
+def is_empty(connection: Connection) -> bool:
+    """Whether there is nothing in it that a restore would lose."""
+    if not inspect(connection).has_table(messages.name):
+        return True
+    return not any(
+        connection.execute(select(table.c[0]).limit(1)).first() for table in (messages, audit_log)
+    )
+
+
+def has_key_tables(connection: Connection, keys_schema: str) -> bool:
+    assert data_keys.schema == KEYS
+    return inspect(connection).has_table(data_keys.name, schema=keys_schema)
+
+
+def make_schema(engine: Engine, name: str) -> None:
+    """Anew: what was left there is gone. The name was checked by the settings."""
+    with engine.begin() as connection:
+        connection.execute(text(f"DROP DATABASE IF EXISTS {name}"))
+        options = "CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"
+        connection.execute(text(f"CREATE DATABASE {name} {options}"))
+
+
+def drop_schema(engine: Engine, name: str) -> None:
+    with engine.begin() as connection:
+        connection.execute(text(f"DROP DATABASE IF EXISTS {name}"))
+
+
+def forget_what_is_open(connection: Connection, now: datetime) -> None:
+    """Sessions and one-time tokens that have been ended or used since would be good again, and a
+    redrive would go over messages that it had done with."""
+    connection.execute(delete(sessions))
+    connection.execute(delete(password_links))
+    connection.execute(
+        update(enrolment_tokens)
+        .where(enrolment_tokens.c.used_at.is_(None), enrolment_tokens.c.withdrawn_at.is_(None))
+        .values(withdrawn_at=now)
+    )
+    connection.execute(
+        update(redrives).where(redrives.c.state == "running").values(state="stopped", ended_at=now)
+    )

@@ -1,0 +1,142 @@
+"""Bringing a ledger back from a backup, onto an empty machine; and trying it, which is a drill.
+
+What a restored ledger has forgotten since must not come back to life: sessions, links and open
+enrolment tokens end with it, and redrives stop. What was revoked since comes back by the newest
+published list (`main_server.ca.recovery`), what is still in Redis by the reconciler. Destroyed keys
+are in no backup of the ledger; the keys' own one knows them as destroyed.
+"""
+
+import io
+import tarfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine
+
+from gatepost.errors import ConfigurationError
+from main_server import migrating
+from main_server.audit.chain import SYSTEM, Entry, parse_head
+from main_server.audit.repository import append
+from main_server.audit.verify import verify as verify_chain
+from main_server.backup import repository
+from main_server.backup.content import FILES, Opened
+from main_server.backup.settings import Scratch, Written
+from main_server.backup.tools import load
+from main_server.backup.verify import read_ledger
+from main_server.database import create_ledger_engine, transact
+
+Tell = Callable[[int], object]
+
+
+class NotEmpty(ConfigurationError):
+    """A restore never goes over what is there."""
+
+
+class NotWhole(ConfigurationError):
+    """The ledger that came out isn't the one that went in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    messages: int
+    audit_entries: int
+    seconds: float
+
+
+def restore(engine: Engine, settings: Written, backup: Opened, tell: Tell) -> Restored:
+    """Into a schema that has no tables yet, or none with anything in them."""
+    started = time.monotonic()
+    revision = backup.manifest.revision
+    if not migrating.is_known(revision):
+        raise ConfigurationError(f"{backup.backup.name} is of a later release ({revision})")
+    with engine.connect() as connection:
+        if not repository.is_empty(connection):
+            raise NotEmpty("the ledger is not empty: a restore goes onto an empty machine")
+        keys_are_there = repository.has_key_tables(connection, settings.keys_schema)
+    if not keys_are_there:
+        migrating.upgrade(engine, settings.keys_schema, revision)
+    load(settings.address(), read_ledger(backup, tell))
+    migrating.upgrade(engine, settings.keys_schema)
+    checked = _check(engine, backup, started)
+    transact(engine, lambda connection: _settle_down(connection, backup))
+    return checked
+
+
+def drill(settings: Scratch, backup: Opened, tell: Tell) -> Restored:
+    """In a schema that is made for it and dropped. No migrations: some change the keys' tables."""
+    started = time.monotonic()
+    name = settings.address().database
+    assert name is not None
+    outside = create_ledger_engine(settings.without_schema())
+    try:
+        repository.make_schema(outside, name)
+        try:
+            load(settings.address(), read_ledger(backup, tell))
+            engine = create_ledger_engine(settings, patient=True)
+            try:
+                return _check(engine, backup, started)
+            finally:
+                engine.dispose()
+        finally:
+            repository.drop_schema(outside, name)
+    finally:
+        outside.dispose()
+
+
+def _check(engine: Engine, backup: Opened, started: float) -> Restored:
+    manifest = backup.manifest
+    with engine.connect() as connection:
+        messages = repository.count_messages(connection)
+    if messages < manifest.messages:
+        raise NotWhole(f"{messages} messages came back of {manifest.messages}")
+    verdict = verify_chain(engine, parse_head(manifest.audit_head))
+    if verdict.fault:
+        raise NotWhole(f"the audit log does not hang together: {verdict.fault}")
+    return Restored(messages, verdict.entries, time.monotonic() - started)
+
+
+def _settle_down(connection: Connection, backup: Opened) -> None:
+    now = datetime.now(UTC).replace(tzinfo=None)
+    repository.forget_what_is_open(connection, now)
+    details = {"made_at": backup.manifest.made_at.isoformat()}
+    append(connection, Entry(SYSTEM, "ledger.restored", backup.backup.name, None, details), now)
+
+
+def extract_files(backup: Opened, folder: Path) -> list[str]:
+    """The CA and the configuration, below a folder that isn't there yet; private, whatever their
+    modes were."""
+    try:
+        folder.mkdir(0o700)
+    except OSError as error:
+        raise ConfigurationError(f"{folder} can't be made: {error.strerror}") from None
+    stream = io.BufferedReader(_Pieces(backup.read(FILES)))
+    with tarfile.open(fileobj=stream, mode="r|") as archive:
+        names = []
+        for member in archive:
+            archive.extract(member, folder, filter="data")
+            names.append(member.name)
+        return names
+
+
+class _Pieces(io.RawIOBase):
+    """An iterator as a file."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._left = pieces, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "bytearray | memoryview") -> int:  # type: ignore[override]
+        while not self._left:
+            following = next(self._pieces, None)
+            if following is None:
+                return 0
+            self._left = following
+        count = min(len(buffer), len(self._left))
+        buffer[:count] = self._left[:count]
+        self._left = self._left[count:]
+        return count

@@ -1,0 +1,72 @@
+"""The settings of backups."""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, SecretStr, model_validator
+
+from gatepost.safety import private_file_faults
+from gatepost.settings import Block, ServiceSettings
+from main_server.settings import Database
+
+SCRATCH = "_drill"
+_SCRATCH = re.compile(rf"[a-z0-9_]{{1,58}}{SCRATCH}")
+
+
+class Read(Database):
+    """The ledger, or a replica of it, as a user who can only read."""
+
+    user: str = "gatepost_backup"
+
+
+class Written(Database):
+    """Where a restore goes, as a user who may make tables."""
+
+    user: str = "gatepost_migrate"
+
+
+class Scratch(Database):
+    """Where a drill tries a backup, as a user who may make this schema and drop it."""
+
+    user: str = "gatepost_drill"
+    name: str = f"gatepost{SCRATCH}"
+
+    def without_schema(self) -> "Scratch":
+        url = self.address().set(database="").render_as_string(hide_password=False)
+        return self.model_copy(update={"url": SecretStr(url)})
+
+
+class Store(Block):
+    """Where backups are, what is in them beside the ledger, and for how long they are kept."""
+
+    folder: Path
+    passphrase_file: Path
+    """Its first line seals them; keep a copy of it where the backups are not."""
+    files: list[Path] = Field(default_factory=list)
+    """Files and folders that go in: the CA's folder, the configuration. Not the backup of keys."""
+    keep_days: Annotated[int, Field(ge=1, le=3660)] = 7
+    wait_minutes: Annotated[int, Field(ge=0, le=1440)] = 60
+    """For the nightly job, beside which none is made."""
+
+    def faults(self) -> list[str]:
+        return private_file_faults(self.passphrase_file)
+
+
+class BackupSettings(ServiceSettings):
+    database: Read = Read()
+    store: Store
+    restore: Written = Written()
+    drill: Scratch = Scratch()
+    metrics_folder: Path | None = None
+    """Of the node exporter's textfile collector."""
+
+    @model_validator(mode="after")
+    def _apart(self) -> "BackupSettings":
+        """A drill drops its schema, whatever is in it."""
+        names = {part.address().database for part in (self.database, self.restore)}
+        name = self.drill.address().database or ""
+        if name in names or not _SCRATCH.fullmatch(name):
+            words = "drill: it drops its schema, so give it one of its own, whose name ends in"
+            raise ValueError(f"{words} {SCRATCH}")
+        return self
