@@ -18,7 +18,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, event, text
 
 import migrations
-from main_server.database import LOCK_TIMEOUT
+from main_server.database import LOCK_TIMEOUT, transact
 
 LOCK_SECONDS, PAUSE_SECONDS, TRIES = 5, 1.0, 100
 """How long a statement waits for its table at a time, how long others have before it tries again,
@@ -44,6 +44,20 @@ def downgrade(engine: Engine, keys_schema: str, revision: str) -> None:
 
 def current(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
+
+
+def problem(engine: Engine) -> str | None:
+    """Why this release can't work on the ledger; None if it can. A ledger of a later release will
+    do: it is upgraded first, while processes of the one before still run."""
+    found = transact(engine, current)
+    scripts = ScriptDirectory.from_config(_base_config())
+    if found is not None and found not in {one.revision for one in scripts.walk_revisions()}:
+        return None
+    wanted = scripts.get_current_head()
+    if found == wanted:
+        return None
+    there = found or "empty"
+    return f"the ledger is {there}, this release wants {wanted}: run 'gatepost db upgrade'"
 
 
 def head() -> str | None:

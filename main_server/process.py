@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
 from gatepost.clock import Clock
 from gatepost.errors import KeysUnavailable
@@ -15,6 +15,7 @@ from gatepost.service.requests import RequestMetrics, Requests
 from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
 from gatepost.service.vitals import Voice, start_speaking
+from main_server import migrating
 from main_server.admin import anchors, certificates, clients, endings, tokens, withdrawing
 from main_server.admin.administrator import by_certificate, by_session
 from main_server.audit.endpoints import create_router as create_audit_router
@@ -147,13 +148,14 @@ async def _wait_for_keyring(
     """Until the ledger is there and migrated: nothing can be served without it."""
     for wait in backoff(0.2, 5.0):
         try:
-            await callers.ask(ledger, clock)
-            await ledger.run(ensure_partitions, today(clock))
-            return await ledger.run(open_keyring, masters)
+            problem = await ledger.run(migrating.problem)
+            if problem is None:
+                await callers.ask(ledger, clock)
+                await ledger.run(ensure_partitions, today(clock))
+                return await ledger.run(open_keyring, masters)
+            callers.problem = problem
         except KeysUnavailable as error:
             callers.problem = error.detail
-        except ProgrammingError:
-            callers.problem = "the ledger's tables are not there: run 'gatepost db upgrade'"
         except SQLAlchemyError as error:
             callers.problem = f"the ledger does not answer: {type(error).__name__}"
         child.log.warning("ledger.waiting", reason=callers.problem)

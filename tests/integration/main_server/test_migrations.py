@@ -64,6 +64,20 @@ def test_up_down_and_up_again(empty: Engine) -> None:
             assert migrating.current(connection) is None
 
 
+def test_a_main_server_waits_for_its_release_of_the_ledger(empty: Engine) -> None:
+    """Else it would answer 500 to whatever wants a column that isn't there. One of the release
+    before goes on while the ledger is upgraded."""
+    head, run = migrating.head(), "run 'gatepost db upgrade'"
+    assert migrating.problem(empty) == f"the ledger is empty, this release wants {head}: {run}"
+    migrating.upgrade(empty, KEYS_SCHEMA, "0012")
+    assert migrating.problem(empty) == f"the ledger is 0012, this release wants {head}: {run}"
+    migrating.upgrade(empty, KEYS_SCHEMA)
+    assert migrating.problem(empty) is None
+    with empty.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    assert migrating.problem(empty) is None
+
+
 def test_what_is_up_to_date_is_left_alone(empty: Engine) -> None:
     assert migrating.upgrade(empty, KEYS_SCHEMA) is True
     assert migrating.upgrade(empty, KEYS_SCHEMA) is False
