@@ -98,6 +98,8 @@ def wait_before(kind: Kind, tried: Tried, now: datetime) -> timedelta:
     pause = pause_after(kind, tried.failures)
     if kind is Kind.ACCOUNT:
         pause = max(tried.failures - kind.value + 1, 0) * EASED
+    if not pause:  # of two at once the one that was counted first may have come later
+        return timedelta(0)
     left = tried.last_at + pause - now  # a clock that was set back must not make it long
     return min(max(left, timedelta(0)), LONGEST)
 
@@ -107,7 +109,7 @@ def with_another(kind: Kind, tried: Tried, now: datetime) -> int:
     if now - tried.last_at >= FORGOTTEN:
         return 1
     eased = (now - tried.last_at) // EASED if kind is Kind.ACCOUNT else 0
-    return max(tried.failures - eased, 0) + 1
+    return max(tried.failures - max(eased, 0), 0) + 1
 
 
 def _parse(address: str) -> IPv4Address | IPv6Address | None:

@@ -31,6 +31,14 @@ def test_the_first_tries_are_free(kind: Kind) -> None:
     assert pause_after(kind, kind.value) == timedelta(seconds=1)
 
 
+@pytest.mark.parametrize("kind", Kind)
+def test_of_two_at_once_neither_waits_while_tries_are_free(kind: Kind) -> None:
+    """The one that came first may be counted last, or be that of a server whose clock is behind."""
+    other = Tried(1, NOW + timedelta(milliseconds=5))
+    assert wait_before(kind, other, NOW) == timedelta(0)
+    assert with_another(kind, other, NOW) == 2
+
+
 @pytest.mark.parametrize("kind", PAUSED)
 def test_pauses_double_up_to_a_minute(kind: Kind) -> None:
     pauses = [pause_after(kind, kind.value + more).total_seconds() for more in range(8)]
