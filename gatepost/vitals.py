@@ -13,9 +13,11 @@ CHANNEL = "gatepost:vitals"
 EVERY_SECONDS = 1.0
 MOST_BYTES = 256 * 1024
 MOST_DOMAINS = 1_000
+MOST_CHARACTERS = 1_000
+"""Of what there is to say of one check."""
 
 Name = Annotated[str, Meta(pattern=r"\A[a-z_]{1,32}\Z")]
-Detail = Annotated[str, Meta(max_length=1_000)]
+Detail = Annotated[str, Meta(max_length=MOST_CHARACTERS)]
 Ms = Annotated[int, Meta(ge=0)]
 
 

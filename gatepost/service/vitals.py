@@ -14,7 +14,7 @@ from gatepost import __version__
 from gatepost.loops import Loops, pause
 from gatepost.service.ops import Checks
 from gatepost.service.supervisor import Child
-from gatepost.vitals import CHANNEL, EVERY_SECONDS, Vitals, encode_vitals
+from gatepost.vitals import CHANNEL, EVERY_SECONDS, MOST_CHARACTERS, Vitals, encode_vitals
 
 ANSWER_SECONDS = 1.0
 GOODBYE_SECONDS = 0.25
@@ -42,10 +42,15 @@ class Voice:
             pid=os.getpid(),
             version=__version__,
             up_ms=int((time.monotonic() - self._began) * 1000),
-            checks={name: (one.ok, one.detail) for name, one in self.checks().items()},
+            checks={name: (one.ok, _cut(one.detail)) for name, one in self.checks().items()},
             totals={what: dict(of_each) for what, of_each in self._totals().items()},
             leaving=leaving,
         )
+
+
+def _cut(detail: str | None) -> str | None:
+    """So that nobody falls silent by having much to say."""
+    return detail and detail[:MOST_CHARACTERS]
 
 
 def start_speaking(loops: Loops, child: Child, redis: Redis, voice: Voice) -> None:

@@ -61,6 +61,17 @@ async def test_it_says_how_it_is_and_at_last_that_it_leaves() -> None:
     assert last.totals == {"accepted": {"a.example": 5}}
 
 
+async def test_who_has_much_to_say_is_heard_all_the_same() -> None:
+    redis: Any = FakeRedis()
+    stop = asyncio.Event()
+    stop.set()
+    much = "safety: " + "; ".join(["the store is set up to lose what is given to it"] * 100)
+    await vitals_loop(stop, redis, Voice("main_server", lambda: {"safety": needed(much)}))
+    ok, said = redis.said[0].checks["safety"]
+    assert said is not None
+    assert (ok, much.startswith(said)) == (False, True)
+
+
 async def test_a_redis_that_hangs_keeps_nobody_from_ending() -> None:
     redis: Any = FakeRedis()
     redis.hangs = True
