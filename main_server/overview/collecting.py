@@ -128,7 +128,9 @@ class Collector:
             await pause(stop, SURVEY_SECONDS)
 
     async def _ask_queues(self) -> dict[str, Stats] | None:
-        names = {None} | {one.queue for one in self._survey.domains} if self._survey else {None}
+        names: set[str | None] = {None}
+        if self._survey is not None:
+            names |= {one.queue for one in self._survey.domains} | set(self._survey.left)
         try:
             async with asyncio.timeout(QUEUES_SECONDS):
                 return {

@@ -1,12 +1,14 @@
 """SQL for the overview: the domains with their queues, and certificates that expire soon."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, exists, or_, select
 
 from gatepost.bundle import KnownDomain
 from gatepost.identity import INFRASTRUCTURE_DOMAIN, Role
+from main_server.domains import repository as tenants
 from main_server.edge.repository import list_domains
 from main_server.tables import certificates
 
@@ -24,15 +26,24 @@ class Expiring:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """Our own domain sends nothing, so it shares no queue with anybody."""
+    """Our own domain sends nothing, so it shares no queue with anybody. `left` are queues, with
+    whose they are, to which nothing more comes, as theirs is another one now or they are disabled:
+    what was accepted may still wait there."""
 
     domains: list[KnownDomain]
     expiring: list[Expiring]
+    left: Mapping[str, str] = field(default_factory=dict)
 
 
 def survey(connection: Connection, now: datetime) -> Survey:
     domains = [one for one in list_domains(connection) if one.name != INFRASTRUCTURE_DOMAIN]
-    return Survey(domains, list_expiring(connection, now))
+    return Survey(domains, list_expiring(connection, now), _left(connection))
+
+
+def _left(connection: Connection) -> dict[str, str]:
+    disabled = [one for one in tenants.list_domains(connection) if one.disabled_at is not None]
+    of_disabled = {one.queue: one.domain for one in disabled if one.queue is not None}
+    return of_disabled | dict(tenants.list_former_queues(connection))
 
 
 def list_expiring(connection: Connection, now: datetime) -> list[Expiring]:

@@ -47,9 +47,12 @@ def overview_for(viewer: Viewer, snapshot: Snapshot) -> Overview:
 def _queues_of(snapshot: Snapshot, domain: str | None) -> set[str]:
     """The queues of which they may know how much waits there: none, if others wait there too."""
     domains = snapshot.survey.domains if snapshot.survey else []
+    left = snapshot.survey.left if snapshot.survey else {}
     if domain is None:
-        return {snapshot.default_queue} | {snapshot.queue_of(one.queue) for one in domains}
+        present = {snapshot.queue_of(one.queue) for one in domains}
+        return {snapshot.default_queue} | present | set(left)
     own = {snapshot.queue_of(one.queue) for one in domains if one.name == domain}
+    own |= {queue for queue, whose in left.items() if whose == domain}
     return own - {snapshot.queue_of(one.queue) for one in domains if one.name != domain}
 
 

@@ -13,12 +13,14 @@ from redis.asyncio import Redis
 from sqlalchemy import Engine
 
 from gatepost.clock import Clock, from_ms, to_ms
+from gatepost.domains import DomainSettings
 from gatepost.identity import Identity, Role
 from gatepost.queue import Entry, Queues, connect
 from gatepost.service.ops import helpful, needed
 from gatepost.service.vitals import Voice, vitals_loop
 from gatepost.vitals import CHANNEL
 from main_server.database import Ledger, transact
+from main_server.domains import service as domains
 from main_server.overview import repository
 from main_server.overview.collecting import Collector
 from main_server.overview.heard import heard_loop
@@ -89,6 +91,26 @@ async def test_what_waits_is_counted_by_queue(town: Town, redis: Redis) -> None:
     assert queues is not None
     assert (queues[name].waiting, queues[name].exposed) == (3, 1)
     assert "message_queue" in queues
+
+
+async def test_what_waits_where_nothing_more_comes_is_counted(town: Town, redis: Redis) -> None:
+    """In a queue that a domain has left, or of one that is disabled."""
+    made, now = collector(town.engine, redis), datetime.now(UTC)
+    first, second = (f"{n}-{town.domain}:messages" for n in "ab")
+    for queue in (first, second):
+        settings = DomainSettings(queue_prefix=queue.removesuffix(":messages"))
+        domains.change(town.engine, town.domain, settings, now)
+        entry = Entry(ids.new().bytes, b"x")
+        await Queues(redis, "message_queue").named(queue).enqueue([entry])
+    domains.disable(town.engine, town.domain, "the contract is over", now)
+    await made.survey()
+    await made.sample()
+    queues = made.snapshot().samples[-1].queues
+    assert queues is not None
+    assert (queues[first].waiting, queues[second].waiting) == (1, 1)
+    survey = made.snapshot().survey
+    assert survey is not None
+    assert {first, second} <= {name for name, of in survey.left.items() if of == town.domain}
 
 
 async def test_without_redis_nothing_is_known_and_nobody_waits_for_it(engine: Engine) -> None:

@@ -202,3 +202,18 @@ def test_what_many_domains_cost_is_summed_up_once(monkeypatch: pytest.MonkeyPatc
     assert first.waiting is not None
     assert first.waiting.series == [float(MANY)] * 20
     assert {(one.failed, one.undelivered) for one in first.domains} == {(40, 1)}
+
+
+def test_what_still_waits_in_a_queue_that_was_left_counts() -> None:
+    """For whose it was, and for who looks after all; for nobody else."""
+    queues = QUEUES | {"a:old": stats(5, oldest_ms=9_000), "gone:messages": stats(3)}
+    survey = Survey(DOMAINS, [], {"a:old": "a.example", "gone:messages": "gone.example"})
+    snapshot = replace(SNAPSHOT, samples=[Sample(FLOWS, queues)], survey=survey)
+    ann, bob, eve = (overview_for(who, snapshot).waiting for who in (ANN, BOB, EVE))
+    assert ann is not None
+    assert eve is not None
+    before = overview_for(ANN, SNAPSHOT).waiting
+    assert before is not None
+    assert (ann.undelivered, ann.series) == (before.undelivered + 5, [before.undelivered + 5.0])
+    assert bob is None
+    assert eve.series == [float(sum(one.waiting for one in queues.values()))]
