@@ -11,12 +11,14 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from gatepost.anchors import listed_number
 from gatepost.clock import Clock
 from gatepost.errors import RevokedCertificate, Unavailable, UnknownCertificate
 from gatepost.identity import Certificate
 from gatepost.revocation import Revocations
 from gatepost.revoked import LIMIT_SECONDS, NotBelieved, Revoked, open_view
 from gatepost.tls import read_trusted
+from main_server.ca.authority import new_serial
 from main_server.ca.crl import LIFETIME
 from tests.factories import Pair, Pki, identity
 from tests.lists import Issuer
@@ -250,3 +252,10 @@ def test_a_caller_is_told_why_a_certificate_will_not_do(
     assert view.refusal(pair.certificate) is None
     view.learn(issuer.state(pair))
     assert view.refusal(pair.certificate) == "it was revoked"
+
+
+@pytest.mark.parametrize("fingerprint", ["00" * 32, "7f" * 32, "ff" * 32])
+def test_no_number_of_theirs_is_a_serial_of_ours(fingerprint: str) -> None:
+    """Whatever its CA has made of it: all of ours begin with a bit that isn't set."""
+    assert int(listed_number(fingerprint), 16) >> 127 == 1
+    assert not any(new_serial() >> 127 for _ in range(100))

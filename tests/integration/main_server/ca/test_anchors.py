@@ -16,16 +16,19 @@ from sqlalchemy import update
 from gatepost.anchors import listed_number
 from gatepost.bundle import KnownClient
 from gatepost.clock import from_ms, to_ms
-from gatepost.errors import BadOrder, KeyUsedBefore
+from gatepost.errors import BadOrder, Invalid, KeyUsedBefore
 from gatepost.identity import Identity, Role
 from gatepost.renewal import sign_renewal
 from gatepost.revocation import Reason
 from main_server.ca import repository
+from main_server.ca.anchors import service
 from main_server.ca.anchors.repository import list_anchors
 from main_server.ca.authorities import Authorities
-from main_server.ca.authority import utc_now
+from main_server.ca.authority import load_authority, utc_now
+from main_server.ca.listing import show_certificate
 from main_server.ca.recovery import recover
 from main_server.ca.renewal import Renewal, renew
+from main_server.ca.requests import succeed
 from main_server.ca.revocation import retire_issuer, revoke
 from main_server.ca.revoked.repository import Selection
 from main_server.database import transact
@@ -120,6 +123,8 @@ def test_with_its_anchor_all_of_it_goes_and_nothing_else(room: CaRoom, partner: 
     assert [sorted(one) for one in listed(room)] == [sorted(gone)]
     assert {one.name for one in known(room)} == {"kept", "ours"}
     assert (kept in gone, ours in gone) == (False, False)
+    shown = [room.done("cert", "show", "--serial", one, "--json").json for one in gone]
+    assert {one["status"] for one in shown} == {"revoked"}, "for good, and not on hold"
     assert anchor not in {one.id for one in transact(room.engine, list_anchors)}
     assert room.gatepost("anchor", "remove", anchor, "--yes").code == 4
     assert registered(room, partner.sign()[0], "new").code == 3
@@ -286,6 +291,24 @@ def test_it_is_renewed_by_its_own_ca(room: CaRoom, partner: PartnerCa) -> None:
     asked = Renewal(fingerprint(pem), csr, sign_renewal(held, csr))
     with pytest.raises(BadOrder, match="your own CA"):
         renew(room.engine, Authorities(room.ca), asked, caller, utc_now())
+    which = Selection(fingerprint=fingerprint(pem))
+    row, ours = show_certificate(room.engine, which, utc_now()), load_authority(room.ca)
+    with pytest.raises(BadOrder, match="isn't ours"):
+        succeed(room.engine, ours, row, csr, utc_now())
+
+
+def test_what_is_registered_while_its_anchor_is_removed_is_not_known(
+    room: CaRoom, partner: PartnerCa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it would be the one certificate of that CA that its removal doesn't end (I8)."""
+    anchor, holder = add(room, partner), Identity(room.domain, Role.CLIENT, "client_001")
+
+    def meanwhile(*_: Any) -> None:
+        service.remove(room.engine, Authorities(room.ca).all, anchor, utc_now())
+
+    monkeypatch.setattr(service, "ensure", meanwhile)
+    with pytest.raises(Invalid, match="was removed"):
+        service.register(room.engine, holder, partner.sign()[0], utc_now())
 
 
 def test_a_key_of_theirs_is_given_no_certificate_of_ours(room: CaRoom, partner: PartnerCa) -> None:

@@ -97,6 +97,15 @@ def test_many_are_counted_back_to_a_time(town: Town, monkeypatch: pytest.MonkeyP
     assert counted.reasons == [("refused", 4)]
 
 
+@pytest.mark.parametrize("longer", [".org", "0", "-x", "z"])
+def test_a_domain_whose_name_begins_with_anothers_is_none_of_its(town: Town, longer: str) -> None:
+    mine, other = failed(town), Town(town.engine, town.ring, f"{town.domain}{longer}")
+    theirs = failed(other)
+    assert service.count(town.engine, selection(town)) == 1
+    drain(town, start(town))
+    assert states(town, [*mine, *theirs]) == ["queued", "failed"]
+
+
 def test_a_redrive_starts_each_message_anew_and_no_more(town: Town) -> None:
     ids, of_b = failed(town, 3), failed(town, 1, "b")
     delivered = town.send("a")

@@ -2,23 +2,31 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
 
+import httpx
 import pytest
+from fastapi import Depends
 from sqlalchemy import Engine, event, insert, text
 
-from gatepost.clock import from_ms, to_ms
-from gatepost.errors import AnotherNeeded, NotFound, NotYet
+from gatepost.clock import Clock, from_ms, to_ms
+from gatepost.errors import AnotherNeeded, KeysUnavailable, NotFound, NotYet
 from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role, parse_uri
+from gatepost.service.api import create_api
+from gatepost.service.requests import RequestMetrics, Requests
 from main_server.admin.administrator import Administrator, administrator_by
-from main_server.database import transact
+from main_server.database import Ledger, transact
 from main_server.keys.service import Keyring
+from main_server.reading.endpoints import NUMBERS_AT_ONCE
 from main_server.subjects import service
+from main_server.subjects.endpoints import create_router
 from main_server.subjects.repository import Report
 from main_server.subjects.service import Page
 from main_server.tables import certificates
 from tests.factories import BODY
+from tests.heard import HeardLog
 from tests.integration.main_server.town import NUMBER, OTHER_NUMBER, Town, found_town
 
 LATER = timedelta(seconds=5)
@@ -265,6 +273,30 @@ def test_what_nobody_can_read_any_more_is_listed_so(town: Town) -> None:
     (page,) = fetch_all(town, report, of(town.domain, "ann"))
     found = {UUID(bytes=row.message_id): content is not None for row, content in page.messages}
     assert found == {readable: True, altered: False}
+
+
+def test_while_a_key_can_not_be_used_nothing_is_asked_for(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Messages under it would be missing, and nobody would know."""
+    monkeypatch.setattr(Keyring, "problem", property(lambda _: "a key can't be unwrapped"))
+    with pytest.raises(KeysUnavailable):
+        ask(town, of(town.domain))
+    assert open_ids(town, of(town.domain)) == set()
+
+
+async def test_one_administrator_asks_for_so_many_numbers_at_once(town: Town) -> None:
+    """Each answer tells how many messages a number has."""
+    app, ann = create_api("test"), Depends(lambda: of(town.domain))
+    context: Any = SimpleNamespace(ledger=Ledger(town.engine, 1), keyring=town.ring, clock=Clock())
+    app.include_router(create_router(context, ann))
+    whole: Any = Requests(app, HeardLog(), RequestMetrics(f"subjects_{uuid4().hex}"))
+    transport = httpx.ASGITransport(whole, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="https://main.example") as http:
+        for _ in range(NUMBERS_AT_ONCE):
+            assert (await http.post("/admin/subjects", json={"number": NUMBER})).status_code == 201
+        said = await http.post("/admin/subjects", json={"number": NUMBER})
+    assert said.status_code == 429
 
 
 def test_the_number_is_kept_nowhere(town: Town) -> None:
