@@ -106,7 +106,7 @@ def test_who_waits_for_a_table_lets_the_others_by(
     migrating.upgrade(empty, KEYS_SCHEMA)
     migrating.downgrade(empty, KEYS_SCHEMA, "0012")
     waited = []
-    with somebody_reads(empty, "password_links", 4), ThreadPoolExecutor(1) as pool:
+    with somebody_reads(empty, "password_links", 6), ThreadPoolExecutor(1) as pool:
         upgrading = pool.submit(migrating.upgrade, empty, KEYS_SCHEMA)
         while not upgrading.done():
             begun = time.monotonic()
@@ -114,7 +114,7 @@ def test_who_waits_for_a_table_lets_the_others_by(
                 connection.execute(text("SELECT 1 FROM password_links"))
             waited.append(time.monotonic() - begun)
         assert upgrading.result(20) is True
-    assert 0.5 < max(waited) < 3, "behind the upgrade, but no longer than it waits itself"
+    assert 0.5 < max(waited) < 4, "behind the upgrade, but no longer than it waits itself"
 
 
 def test_a_change_takes_as_long_as_it_takes(

@@ -204,6 +204,8 @@ def test_of_a_disabled_one_nobody_is_signed_in_or_signs_in(engine: Engine, domai
         people.refresh(session.refresh_token)
     with pytest.raises(WrongCredentials):
         sessions.open_session(engine, tried, people.now)
+    with pytest.raises(WrongCredentials):
+        people.sign_in()
     service.enable(engine, domain, NOW, ACTOR)
     with pytest.raises(NotSignedIn):
         people.refresh(session.refresh_token)

@@ -97,6 +97,16 @@ def test_many_are_counted_back_to_a_time(town: Town, monkeypatch: pytest.MonkeyP
     assert counted.reasons == [("refused", 4)]
 
 
+def test_a_turn_that_was_begun_does_nothing_once_it_is_stopped(town: Town) -> None:
+    """A turn is put off in one transaction, and taken in the next."""
+    ids, redrive = failed(town, 2), start(town)
+    begun = look(town, redrive)
+    service.stop(town.engine, town.admin(), UUID(bytes=redrive.redrive_id), now())
+    assert transact(town.engine, lambda c: service._take_turn(c, begun, now(1))) == 0
+    assert states(town, ids) == ["failed", "failed"]
+    assert look(town, redrive).state == "stopped"
+
+
 @pytest.mark.parametrize("longer", [".org", "0", "-x", "z"])
 def test_a_domain_whose_name_begins_with_anothers_is_none_of_its(town: Town, longer: str) -> None:
     mine, other = failed(town), Town(town.engine, town.ring, f"{town.domain}{longer}")
