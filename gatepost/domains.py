@@ -8,12 +8,14 @@ import msgspec
 
 
 class DomainSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """All that can be set. Without a prefix messages wait in the queue that domains share, and
-    without days they are kept for as long as is usual."""
+    """All that can be set. Without a prefix messages wait in the queue that domains share,
+    without days they are kept for as long as is usual. `time_zone` is that of its people who have
+    chosen none themselves; without one it is UTC."""
 
     queue_prefix: str | None = None
     max_undelivered: int = 1_000_000
     retention_days: int | None = None
+    time_zone: str | None = None
 
 
 class NewDomain(DomainSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -42,6 +44,7 @@ class Domain(msgspec.Struct, frozen=True, kw_only=True):
     clients: int
     people: int
     waiting: int | None = None
+    time_zone: str | None = None
 
 
 class Domains(msgspec.Struct, frozen=True):

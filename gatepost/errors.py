@@ -93,6 +93,14 @@ class SecondStepMissing(GatepostError):
     """Set up an authenticator first: who administers can't do without."""
 
 
+class PasswordWanted(GatepostError):
+    """Give your password again first: this can't be taken back, or lets somebody in."""
+
+
+class CodeWanted(GatepostError):
+    """Give a code of your authenticator first: this can't be taken back, or lets somebody in."""
+
+
 class FormRefused(GatepostError):
     """This form was open for too long, or isn't of this portal. Load its page again."""
 

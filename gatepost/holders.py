@@ -162,9 +162,10 @@ class KeptToken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeptTokens(msgspec.Struct, frozen=True):
-    """The latest first."""
+    """The latest first; `next` is where the ones before begin, if there are any."""
 
     tokens: list[KeptToken]
+    next: str | None = None
 
 
 class Client(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,13 +17,15 @@ class UserRole(StrEnum):
 
 class SignIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`address` is where the browser is: too many tries from there are slowed down. `browser` is
-    what it was given when somebody signed in before."""
+    what it was given when somebody signed in before, `before` the refresh token that it has: that
+    session ends when this one begins."""
 
     domain: str
     name: str
     password: str
     address: str
     browser: str | None = None
+    before: str | None = None
 
 
 class Refresh(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,9 +38,19 @@ class PasswordChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ZoneChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The time zone in which somebody wants to read times: a name of the tz database."""
+    """The time zone in which somebody wants to read times: a name of the tz database; None for
+    that of their domain."""
 
-    time_zone: str
+    time_zone: str | None
+
+
+class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """That who asks is the session's own person: a code of their authenticator, or their password
+    where they have none. `address` as in SignIn."""
+
+    address: str
+    password: str = ""
+    code: str = ""
 
 
 class Reset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,9 +70,10 @@ class Tokens(msgspec.Struct, frozen=True):
 
 
 class KnownBrowser(msgspec.Struct, frozen=True):
-    """As `browser` of Tokens."""
+    """As `browser` of Tokens; it is somebody's of this domain."""
 
     browser: str
+    domain: str
 
 
 class Person(msgspec.Struct, frozen=True):
@@ -74,8 +87,11 @@ class Person(msgspec.Struct, frozen=True):
     last_login_at: str | None
     """The time before this one."""
     time_zone: str | None = None
+    """That they have chosen themselves."""
     second_step: bool = False
     """Whether this session was begun with a code as well."""
+    domain_time_zone: str | None = None
+    """In which they read times without one of their own."""
 
 
 class SecondStepCode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -147,7 +163,10 @@ class Account(msgspec.Struct, frozen=True):
 
 
 class Accounts(msgspec.Struct, frozen=True):
+    """By domain and name; `next` is where the following ones begin, if there are any."""
+
     accounts: list[Account]
+    next: str | None = None
 
 
 class PasswordLink(msgspec.Struct, frozen=True):

@@ -34,6 +34,8 @@ KINDS: dict[type[errors.GatepostError], Kind] = {
     errors.WrongCode: Kind("wrong-code", 422, "Wrong code"),
     errors.SecondStepWanted: Kind("second-step-wanted", 403, "A code is wanted"),
     errors.SecondStepMissing: Kind("second-step-missing", 403, "An authenticator is wanted"),
+    errors.PasswordWanted: Kind("password-wanted", 403, "Is it you?"),
+    errors.CodeWanted: Kind("code-wanted", 403, "Is it you?"),
     errors.FormRefused: Kind("form-refused", 403, "The form was not taken"),
     errors.NotFound: Kind("not-found", 404, "Not found"),
     errors.MethodNotAllowed: Kind("method-not-allowed", 405, "Method not allowed"),

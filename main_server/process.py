@@ -47,6 +47,7 @@ from main_server.reading.endpoints import create_router as create_reading_router
 from main_server.reconcile.loop import Reconciler
 from main_server.second_step.endpoints import create_router as create_second_step_router
 from main_server.sessions.endpoints import create_router as create_sessions_router
+from main_server.sessions.proving import create_router as create_proving_router
 from main_server.settings import MainServerSettings
 from main_server.subjects.endpoints import create_router as create_subjects_router
 from main_server.users.administering import create_router as create_administering_router
@@ -129,6 +130,7 @@ def create_app(context: Context) -> HotPosts:
     api.include_router(anchors.create_router(context, by_program))
     api.include_router(create_subjects_router(context, by_program))
     api.include_router(create_sessions_router(context))
+    api.include_router(create_proving_router(context))
     api.include_router(create_users_router(context))
     api.include_router(create_rights_router(context))
     api.include_router(create_administering_router(context))

@@ -116,6 +116,7 @@ domains = Table(
     Column("created_at", _time(), nullable=False),
     Column("retention_days", SmallInteger),
     Column("disabled_at", _time()),
+    Column("time_zone", _name(64)),
     **_OPTIONS,
 )
 
@@ -324,6 +325,7 @@ sessions = Table(
     Column("previous_login_at", _time()),
     Column("second_step_at", _time()),
     Column("family_hash", BINARY(32), nullable=False),
+    Column("proved_at", _time()),
     Index("ix_sessions_user", "user_id"),
     **_OPTIONS,
 )

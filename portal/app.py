@@ -7,11 +7,18 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from starlette.exceptions import HTTPException
 
-from gatepost.errors import GatepostError, NotSignedIn, SecondStepMissing, SecondStepWanted
+from gatepost.errors import (
+    CodeWanted,
+    GatepostError,
+    NotSignedIn,
+    PasswordWanted,
+    SecondStepMissing,
+    SecondStepWanted,
+)
 from gatepost.problem import describe
 from gatepost.service.api import in_our_words
 from gatepost.service.requests import context_of
-from portal import cookies
+from portal import cookies, proving, ways
 from portal.context import Context
 from portal.headers import Headers
 from portal.pages import (
@@ -74,13 +81,19 @@ async def _note_route(request: Request) -> None:
 
 def _refuse(context: Context, request: Request, error: Exception) -> Response:
     about = context_of(request.scope)
-    problem = describe(error, about.request_id)
+    problem = describe(error.why if isinstance(error, proving.Held) else error, about.request_id)
     about.fields["problem"] = problem.document["type"]
     if isinstance(error, NotSignedIn):
         cookies.forget_tokens(request)
-        return RedirectResponse("/login", 303)
+        if ways.is_from_elsewhere(request):
+            return context.pages.make(
+                request, "arriving.html", None, address=ways.address_of(request)
+            )
+        return RedirectResponse(ways.login_of(context, request), 303)
     if isinstance(error, SecondStepWanted):
-        return RedirectResponse(code.CODE_PAGE, 303)
+        return RedirectResponse(ways.path_with_next(code.CODE_PAGE, request), 303)
+    if isinstance(error, PasswordWanted | CodeWanted | proving.Held):
+        return proving.page(context, request, error)
     if isinstance(error, SecondStepMissing):
         return RedirectResponse(second_step.SET_UP_PAGE, 303)
     page = context.pages.make(

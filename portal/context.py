@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from portal.addresses import Network
 from portal.assets import Assets
 from portal.keys import Keys
 from portal.main_server import MainServer
@@ -19,6 +20,8 @@ class Context:
     assets: Assets
     domain: str
     """Whose people sign in without saying where they belong."""
+    trusted_proxies: tuple[Network, ...] = ()
+    """What stands between browsers and us, and is believed when it says where a browser is."""
     own_certificates: tuple[Path, ...] = ()
     """The files of those that this portal shows: to browsers, and to the main server."""
     stop: asyncio.Event = field(default_factory=asyncio.Event)

@@ -10,8 +10,16 @@ from gatepost.people import Tokens
 from gatepost.service.requests import context_of
 
 ACCESS, REFRESH, FORM = "__Host-access", "__Host-refresh", "__Host-form"
-BROWSER, DAYS_KNOWN = "__Host-browser", 180
-_ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Strict"
+FIRST = f"{FORM}-"
+"""Begins the names of what forms hold before anybody has signed in."""
+BROWSER, DOMAIN, DAYS_KNOWN = "__Host-browser", "__Host-domain", 180
+_HOST = "Path=/; Secure; HttpOnly; SameSite="
+_ATTRIBUTES = f"{_HOST}Strict"
+_FORM_ATTRIBUTES = f"{_HOST}Lax"
+"""With a link from elsewhere it is there, so that the page doesn't come with another value, which
+forms that are open then wouldn't hold. With a form from elsewhere it isn't."""
+
+_AGE_KNOWN = DAYS_KNOWN * 24 * 60 * 60
 
 
 def put(request: Request, name: str, value: str) -> None:
@@ -27,14 +35,33 @@ def put_tokens(request: Request, tokens: Tokens) -> None:
         put_known(request, tokens.browser)
 
 
+def put_form(request: Request, name: str, value: str) -> None:
+    _answer(request, name, f"{value}; {_FORM_ATTRIBUTES}")
+
+
+def firsts(request: Request) -> list[str]:
+    return [value for name, value in request.cookies.items() if name.startswith(FIRST)]
+
+
+def put_domain(request: Request, domain: str) -> None:
+    """Where somebody has signed in: the page to do so again is that of their domain."""
+    _answer(request, DOMAIN, f"{domain}; {_ATTRIBUTES}; Max-Age={_AGE_KNOWN}")
+
+
 def put_known(request: Request, browser: str) -> None:
-    age = DAYS_KNOWN * 24 * 60 * 60
-    _answer(request, BROWSER, f"{browser}; {_ATTRIBUTES}; Max-Age={age}")
+    _answer(request, BROWSER, f"{browser}; {_ATTRIBUTES}; Max-Age={_AGE_KNOWN}")
+
+
+def shows_tokens(request: Request) -> bool:
+    return bool(request.cookies.get(ACCESS) or request.cookies.get(REFRESH))
 
 
 def forget_tokens(request: Request) -> None:
-    for name in (ACCESS, REFRESH):
-        _answer(request, name, f"; {_ATTRIBUTES}; Max-Age=0")
+    """Those that this browser has shown. What it keeps to itself, as with a link from elsewhere, is
+    not for whoever made the link to take."""
+    if shows_tokens(request):
+        for name in (ACCESS, REFRESH):
+            _answer(request, name, f"; {_ATTRIBUTES}; Max-Age=0")
 
 
 def _answer(request: Request, name: str, rest: str) -> None:

@@ -17,6 +17,8 @@ from gatepost.service.asgi import read_body
 from portal import cookies
 
 FIELD = "form"
+PASSWORD, CODE = "proof-password", "proof-code"
+"""By which who sends a form shows that it is them, where that was wanted (`portal.proving`)."""
 MAX_BYTES, MAX_FIELDS = 16 * 1024, 64
 _TYPE, _TYPE_OF_FILES = "application/x-www-form-urlencoded", "multipart/form-data"
 
@@ -24,20 +26,34 @@ _TYPE, _TYPE_OF_FILES = "application/x-www-form-urlencoded", "multipart/form-dat
 def token_of(request: Request) -> str:
     """What a form on the page that is being made has to hold."""
     known: str | None = getattr(request.state, "form", None) or request.cookies.get(cookies.FORM)
-    return known or renew(request)
+    if known or cookies.shows_tokens(request):
+        return known or renew(request)
+    firsts = cookies.firsts(request)
+    return firsts[0] if firsts else _first(request)
 
 
 def renew(request: Request) -> str:
     """Who has signed in doesn't go on with what somebody else may have left in this browser."""
-    fresh: str = secrets.token_urlsafe(32)
+    return _put(request, cookies.FORM, secrets.token_urlsafe(32))
+
+
+def _first(request: Request) -> str:
+    """Before anybody has signed in, by a name of its own: of two pages that a browser opens at once
+    none takes it from the other."""
+    fresh = secrets.token_urlsafe(32)
+    return _put(request, f"{cookies.FIRST}{fresh[:8]}", fresh)
+
+
+def _put(request: Request, name: str, fresh: str) -> str:
     request.state.form = fresh
-    cookies.put(request, cookies.FORM, fresh)
+    cookies.put_form(request, name, fresh)
     return fresh
 
 
-async def read(request: Request, *, files: bool = False) -> dict[str, str]:
+async def read(request: Request, *, files: bool = False, by_nobody: bool = False) -> dict[str, str]:
     """The fields; with `files`, small text files among them. Raises FormRefused unless it is a form
-    of ours."""
+    of ours; `by_nobody` is one that nobody has to be signed in for. Raises proving.Held if who
+    sends it has not shown that it is them after all."""
     _check_origin(request)
     told = request.headers.get("content-type", "")
     kind = told.partition(";")[0].strip().lower()
@@ -48,10 +64,20 @@ async def read(request: Request, *, files: bool = False) -> dict[str, str]:
         fields = _pairs(body) if kind == _TYPE else _parts(told, body)
     except ValueError:
         raise Malformed("This is not a form that can be read.") from None
-    given, expected = fields.pop(FIELD, ""), request.cookies.get(cookies.FORM, "")
-    if not expected or not hmac.compare_digest(given.encode(), expected.encode()):
-        raise FormRefused()
+    _check_value(request, fields.pop(FIELD, ""), by_nobody=by_nobody)
+    proof = {name: fields.pop(name) for name in (PASSWORD, CODE) if name in fields}
+    request.state.fields = fields
+    if proof and not by_nobody:
+        await request.state.prove(proof)
     return fields
+
+
+def _check_value(request: Request, given: str, *, by_nobody: bool) -> None:
+    expected = [request.cookies.get(cookies.FORM, "")]
+    if by_nobody:
+        expected += cookies.firsts(request)
+    if not any(one and hmac.compare_digest(given.encode(), one.encode()) for one in expected):
+        raise FormRefused()
 
 
 def _pairs(body: bytes) -> dict[str, str]:

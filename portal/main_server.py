@@ -17,7 +17,7 @@ _ERRORS = {kind.slug: error for error, kind in KINDS.items()}
 _AWAY = "The main server can't be asked just now. Try again in a moment."
 
 
-_HASHED = {"/session", "/password", "/password/reset"}
+_HASHED = {"/session", "/session/proof", "/password", "/password/reset"}
 
 
 class MainServer:

@@ -35,7 +35,14 @@ async def main(settings: PortalSettings, child: Child) -> None:
         main_server, keys, assets = MainServer(calls, hashing), Keys(), Assets()
         own = (settings.tls.cert_file, settings.main_server.cert_file)
         context = Context(
-            main_server, keys, Pages(assets), assets, settings.domain, own, child.stop
+            main_server,
+            keys,
+            Pages(assets),
+            assets,
+            settings.domain,
+            settings.trusted_proxies,
+            own,
+            child.stop,
         )
         strict = settings.environment == "production"
         pages = create_app(context, strict_transport=strict)

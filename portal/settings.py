@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, IPvAnyNetwork
 
 from gatepost.identity import INFRASTRUCTURE_DOMAIN
 from gatepost.safety import private_file_faults
@@ -28,6 +28,15 @@ class PortalSettings(ServiceSettings):
     main_server: MainServer
     domain: Annotated[str, Field(pattern=r"^[a-z0-9.-]{1,128}$")] = INFRASTRUCTURE_DOMAIN
     """Whose people sign in at /login by their name alone; others have /d/<domain>/login."""
+    trusted_proxies: tuple[IPvAnyNetwork, ...] = ()
+    """What stands between browsers and the portal, as 10.0.0.7 or 10.0.0.0/28: the last address in
+    X-Forwarded-For that isn't one of these is where the browser is. From nobody else is that header
+    taken."""
+
+    def faults(self) -> list[str]:
+        if any(one.prefixlen == 0 for one in self.trusted_proxies):
+            return ["trusted_proxies: with /0 everybody could say where they are: name the proxies"]
+        return []
 
     def shown_files(self) -> TlsFiles:
         return TlsFiles(self.tls.cert_file, self.tls.key_file, self.main_server.ca_file)

@@ -6,6 +6,7 @@ request brings both to the browser.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -19,6 +20,7 @@ from gatepost.service.access_tokens import Claims, key_of, verify
 from gatepost.zones import zone_of
 from portal import cookies
 from portal.endings import endings_for
+from portal.proving import prove
 
 if TYPE_CHECKING:
     from portal.context import Context
@@ -50,7 +52,10 @@ def visitor(context: "Context") -> Any:
             token = (await _refresh(context, request)).access_token
             known = await _keys_for(context, token)
             claims = verify(token, known, context.keys.now())
-        return Visit(token, claims, await endings_for(context, token, claims))
+        visit = Visit(token, claims, await endings_for(context, token, claims))
+        request.state.visit = visit
+        request.state.prove = partial(prove, context, request, token)
+        return visit
 
     return Depends(visit)
 

@@ -45,6 +45,11 @@ class Administrator:
             return None
         return Selection(domain=self.domain or domain, role=self.role or role, name=name)
 
+    def check_proved(self) -> None:
+        """A person has shown a moment ago that it is them; a program has its certificate."""
+        if self.viewer is not None:
+            self.viewer.check_proved()
+
     def check_gives(self, role: Role) -> None:
         if self.domain is not None and role is not Role.CLIENT:
             raise BadOrder("An administrator of a domain issues to its clients.")

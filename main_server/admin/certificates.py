@@ -46,6 +46,7 @@ def create_router(context: Context, prefix: str, admin: Any) -> APIRouter:
 
     @router.post("/certs")
     async def issue_one(request: Request, asker: Administrator = admin) -> Response:
+        asker.check_proved()
         wanted = await read(request, CertificateOrder)
         return _given(request, await context.ledger.run(issue, context.ca, wanted, asker))
 
@@ -67,6 +68,7 @@ def create_router(context: Context, prefix: str, admin: Any) -> APIRouter:
 
     @router.post("/certificates/{serial}/renew")
     async def renew_one(serial: str, request: Request, asker: Administrator = admin) -> Response:
+        asker.check_proved()
         wanted = await read(request, RenewalOrder)
         made = await context.ledger.run(renew, context.ca, serial, wanted, asker)
         return _given(request, made)

@@ -63,6 +63,8 @@ def create_router(context: Context, prefix: str, admin: Any) -> APIRouter:
     @router.patch("/{client_id}")
     async def change(client_id: str, request: Request, asker: Administrator = admin) -> Response:
         wanted = await read(request, ClientChange)
+        if wanted.disabled is False:
+            asker.check_proved()
         return answer(
             _client(await context.ledger.run(_change, context.ca, client_id, wanted, asker))
         )

@@ -1,14 +1,14 @@
 """Administrators and the tokens that partners enrol with."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from sqlalchemy import Engine
 
-from gatepost.clock import iso, to_ms
-from gatepost.errors import NotFound
+from gatepost.clock import from_ms, iso, to_ms
+from gatepost.errors import Invalid, NotFound
 from gatepost.holders import KeptToken, KeptTokens, MadeToken, TokenOrder
 from gatepost.identity import Identity, Role
 from main_server.admin.administrator import Administrator, note_look
@@ -22,6 +22,7 @@ from main_server.database import transact
 from main_server.reading.endpoints import answer
 
 MOST = 500
+"""On a page."""
 
 
 def create_router(context: Context, prefix: str, admin: Any) -> APIRouter:
@@ -30,21 +31,33 @@ def create_router(context: Context, prefix: str, admin: Any) -> APIRouter:
 
     @router.post("")
     async def create(request: Request, asker: Administrator = admin) -> Response:
+        asker.check_proved()
         wanted = await read(request, TokenOrder)
         return answer(await context.ledger.run(_make, context.ca, wanted, asker), 201)
 
     @router.get("")
-    async def list_all(
-        domain: str | None = None, name: str | None = None, asker: Administrator = admin
+    async def list_some(
+        domain: str | None = None,
+        name: str | None = None,
+        after: str = "",
+        limit: int = MOST,
+        asker: Administrator = admin,
     ) -> Response:
         check_names(domain, name)
-        await note_look(context, asker, "tokens.listed", domain, {})
+        behind = _place(after) if after else None
+        await note_look(
+            context, asker, "tokens.listed", domain, {"page": "following" if after else "first"}
+        )
         selection = asker.selection(domain, Role.CLIENT, name)
         if selection is None:
             return answer(KeptTokens([]))
-        read_all = partial(list_tokens, domain=selection.domain, name=name, limit=MOST)
-        found = await context.ledger.run(transact, read_all)
-        return answer(KeptTokens([_token(one) for one in found]))
+        most = max(1, min(limit, MOST))
+        read_some = partial(
+            list_tokens, domain=selection.domain, limit=most + 1, name=name, after=behind
+        )
+        found = await context.ledger.run(transact, read_some)
+        following = _cursor(found[most - 1]) if len(found) > most else None
+        return answer(KeptTokens([_token(one) for one in found[:most]], following))
 
     @router.delete("/{token}", status_code=204)
     async def withdraw_one(token: str, asker: Administrator = admin) -> Response:
@@ -68,6 +81,18 @@ def _digest(text: str) -> bytes:
         return bytes.fromhex(text)
     except ValueError:
         raise NotFound("There is no such token.") from None
+
+
+def _cursor(last: Kept) -> str:
+    return f"{to_ms(last.created_at)}-{last.token_hash.hex()}"
+
+
+def _place(after: str) -> tuple[datetime, bytes]:
+    made, _, digest = after.partition("-")
+    try:
+        return from_ms(int(made)), bytes.fromhex(digest)
+    except (ValueError, OverflowError):
+        raise Invalid("There is no such page.") from None
 
 
 def _token(kept: Kept) -> KeptToken:

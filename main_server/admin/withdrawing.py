@@ -37,6 +37,8 @@ def create_router(context: Context, prefix: str, admin: Any) -> APIRouter:
     @router.post("/revoke")
     async def revoke_some(request: Request, asker: Administrator = admin) -> Response:
         target = await read(request, Target)
+        if not target.dry_run:
+            asker.check_proved()
         done = HELD if target.reason is Reason.CERTIFICATE_HOLD else REVOKED
         work = partial(_revoke, target=target, asker=asker, reason=target.reason)
         return answer(await _change(request, context, done, work))
@@ -49,6 +51,7 @@ def create_router(context: Context, prefix: str, admin: Any) -> APIRouter:
 
     @router.post("/release")
     async def release_some(request: Request, asker: Administrator = admin) -> Response:
+        asker.check_proved()
         target = await read(request, Target)
         work = partial(_release, target=target, asker=asker)
         return answer(await _change(request, context, RELEASED, work))

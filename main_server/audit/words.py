@@ -60,6 +60,8 @@ ACTIONS: Mapping[str, str] = {
     "session.begun": "gave the right password, and was asked for a code",
     "session.ended": "signed out",
     "session.opened": "signed in",
+    "session.password_refused": "gave a wrong password, being signed in",
+    "session.proved": "showed again that it is them",
     "session.slowed_down": "had to wait after wrong passwords",
     "session.token_reused": "showed a session's token again: the session was ended",
     "subject.approved": "approved a report for a data subject",

@@ -29,6 +29,12 @@ Undelivered = Annotated[
 Days = Annotated[
     int | None, typer.Option(metavar="DAYS", help="How long messages are kept; 0 is as usual.")
 ]
+Zone = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PLACE", help="Of its people who have chosen none, as Europe/Berlin; '' is UTC."
+    ),
+]
 
 
 @domain.command()
@@ -37,13 +43,14 @@ def add(
     queue_prefix: Prefix = None,
     max_undelivered: Undelivered = None,
     retention_days: Days = None,
+    time_zone: Zone = None,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
     """Add a domain. Without a prefix its messages wait in the queue that domains share."""
     from main_server.domains import commands
 
-    given = commands.Given(queue_prefix, max_undelivered, retention_days)
+    given = commands.Given(queue_prefix, max_undelivered, retention_days, time_zone)
     commands.add(config, name, given, json=json)
 
 
@@ -61,13 +68,14 @@ def change(
     queue_prefix: Prefix = None,
     max_undelivered: Undelivered = None,
     retention_days: Days = None,
+    time_zone: Zone = None,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
     """Change what is given, and leave the rest. What waits in a former queue is delivered."""
     from main_server.domains import commands
 
-    given = commands.Given(queue_prefix, max_undelivered, retention_days)
+    given = commands.Given(queue_prefix, max_undelivered, retention_days, time_zone)
     commands.change(config, name, given, json=json)
 
 

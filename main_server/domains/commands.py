@@ -28,14 +28,18 @@ class Given:
     queue_prefix: str | None
     max_undelivered: int | None
     retention_days: int | None
+    time_zone: str | None = None
 
     def over(self, settings: DomainSettings) -> DomainSettings:
-        """With what was given instead; an empty prefix and no days take back what was set."""
+        """With what was given instead; an empty prefix or zone and no days take back what was
+        set."""
         prefix, most, days = self.queue_prefix, self.max_undelivered, self.retention_days
+        zone = self.time_zone
         return DomainSettings(
             queue_prefix=settings.queue_prefix if prefix is None else prefix or None,
             max_undelivered=settings.max_undelivered if most is None else most,
             retention_days=settings.retention_days if days is None else days or None,
+            time_zone=settings.time_zone if zone is None else zone or None,
         )
 
 
@@ -52,6 +56,7 @@ def change(config: Path | None, name: str, given: Given, *, json: bool) -> None:
             queue_prefix=service.prefix_of(found.queue),
             max_undelivered=found.max_undelivered,
             retention_days=found.retention_days,
+            time_zone=found.time_zone,
         )
         service.change(engine, name, given.over(before), _now(), actor())
         _tell(engine, name, "is changed", json=json)
@@ -82,7 +87,8 @@ def list_all(config: Path | None, *, json: bool) -> None:
                 counts = f"{plural(said.clients, 'client')}, {said.people} people"
                 kept = f"kept {said.retention_days} days"
                 most = f"at most {said.max_undelivered} undelivered"
-                output.say(f"{said.domain}  {state}  {queue}  {most}, {kept}  {counts}")
+                zone = said.time_zone or "UTC"
+                output.say(f"{said.domain}  {state}  {queue}  {most}, {kept}  {counts}  {zone}")
 
 
 def _tell(engine: Engine, name: str, words: str, *, json: bool) -> None:

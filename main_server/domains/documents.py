@@ -21,4 +21,5 @@ def domain_document(seen: Seen, waiting: int | None = None) -> Domain:
         clients=seen.clients,
         people=seen.people,
         waiting=waiting,
+        time_zone=one.time_zone,
     )

@@ -34,6 +34,7 @@ def create_router(context: Context) -> APIRouter:
 
     @router.post("")
     async def create(request: Request, asker: Viewer = of_all) -> Response:
+        asker.check_proved()
         wanted = await read(request, NewDomain)
         now = now_of(context)
         made = await context.ledger.run(service.create, wanted.domain, wanted, now, asker.actor)
@@ -49,6 +50,7 @@ def create_router(context: Context) -> APIRouter:
 
     @router.post("/{domain}")
     async def change(domain: str, request: Request, asker: Viewer = of_all) -> Response:
+        asker.check_proved()
         wanted = await read(request, DomainSettings)
         now = now_of(context)
         await context.ledger.run(service.change, domain, wanted, now, asker.actor)
@@ -56,12 +58,14 @@ def create_router(context: Context) -> APIRouter:
 
     @router.post("/{domain}/disable")
     async def disable(domain: str, request: Request, asker: Viewer = of_all) -> Response:
+        asker.check_proved()
         reason, now = (await read(request, Disabling)).reason, now_of(context)
         await context.ledger.run(service.disable, domain, reason, now, asker.actor)
         return await _changed(context, request, "domain.disabled", domain)
 
     @router.post("/{domain}/enable")
     async def enable(domain: str, request: Request, asker: Viewer = of_all) -> Response:
+        asker.check_proved()
         await context.ledger.run(service.enable, domain, now_of(context), asker.actor)
         return await _changed(context, request, "domain.enabled", domain)
 

@@ -16,7 +16,8 @@ _d, _f = domains.c, former_queues.c
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """`queue` is None for the one that domains share, `retention_days` for as long as is usual."""
+    """`queue` is None for the one that domains share, `retention_days` for as long as is usual,
+    `time_zone` for UTC."""
 
     domain: str
     queue: str | None
@@ -24,6 +25,7 @@ class Domain:
     retention_days: int | None
     created_at: datetime
     disabled_at: datetime | None
+    time_zone: str | None = None
 
 
 def lock(connection: Connection) -> None:
@@ -52,6 +54,13 @@ def change(connection: Connection, domain: str, **values: Any) -> None:
 def is_disabled(connection: Connection, domain: str) -> bool:
     query = select(_d.domain).where(_d.domain == domain, _d.disabled_at.is_not(None))
     return connection.execute(query).first() is not None
+
+
+def find_time_zone(connection: Connection, domain: str) -> str | None:
+    """Of its people who have chosen none themselves."""
+    query = select(_d.time_zone).where(_d.domain == domain)
+    found: str | None = connection.execute(query).scalar()
+    return found
 
 
 def list_queues(connection: Connection) -> list[str | None]:

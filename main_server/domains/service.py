@@ -17,6 +17,7 @@ from gatepost.clock import from_ms, to_ms
 from gatepost.domains import DomainSettings
 from gatepost.errors import FieldError, Invalid, NameTaken, NotFound
 from gatepost.identity import INFRASTRUCTURE_DOMAIN, is_domain
+from gatepost.zones import zone_names
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.ca.holders import check_names
@@ -52,7 +53,8 @@ def create(
     """Raises NameTaken: a name is never used again."""
     check_names(name)
     queue, moment = _check(wanted), from_ms(to_ms(now))
-    domain = Domain(name, queue, wanted.max_undelivered, wanted.retention_days, moment, None)
+    most, days, zone = wanted.max_undelivered, wanted.retention_days, wanted.time_zone
+    domain = Domain(name, queue, most, days, moment, None, zone)
 
     def work(connection: Connection) -> Domain:
         repository.lock(connection)
@@ -81,6 +83,7 @@ def change(
             queue=queue,
             max_undelivered=wanted.max_undelivered,
             retention_days=wanted.retention_days,
+            time_zone=wanted.time_zone,
         )
         if after == before:
             return
@@ -189,6 +192,8 @@ def _check(wanted: DomainSettings) -> str | None:
     if days is not None and days not in RETENTION_DAYS:
         words = f"is between {RETENTION_DAYS[0]} and {RETENTION_DAYS[-1]}"
         wrong.append(FieldError("/retention_days", words))
+    if wanted.time_zone is not None and wanted.time_zone not in zone_names():
+        wrong.append(FieldError("/time_zone", "is a place of the list, as Europe/Berlin"))
     if wrong:
         raise Invalid(errors=wrong)
     return None if prefix is None else f"{prefix}{_SUFFIX}"
@@ -205,6 +210,7 @@ def _told(domain: Domain) -> dict[str, Any]:
         "queue": domain.queue,
         "max_undelivered": domain.max_undelivered,
         "retention_days": domain.retention_days,
+        "time_zone": domain.time_zone,
     }
 
 

@@ -37,6 +37,8 @@ def create_router(context: Context) -> APIRouter:
 
     @router.post("/second-step")
     async def begin(asker: Seen = setting_up) -> Response:
+        """Of an account that isn't theirs a thief would make one that its holder can't use."""
+        asker.viewer.check_proved()
         await context.ledger.run(service.begin, context.keyring, asker.user, now_of(context))
         return answer(await _show(context, asker))
 

@@ -1,13 +1,13 @@
 """SQL for the second step. The secret is sealed under a service key; nothing here can open it."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.dialects.mysql import insert as upsert
 
-from main_server.tables import recovery_codes, totp_secrets, users
+from main_server.tables import recovery_codes, totp_secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,10 @@ def confirmed_at(connection: Connection, user_id: bytes) -> datetime | None:
     return found
 
 
-def list_confirmed(connection: Connection, domain: str | None) -> set[bytes]:
-    """Who has an authenticator that counts, in a domain (None: anywhere)."""
+def list_confirmed(connection: Connection, user_ids: Collection[bytes]) -> set[bytes]:
+    """Who of them has an authenticator that counts."""
     c = totp_secrets.c
-    query = select(c.user_id).where(c.confirmed_at.is_not(None))
-    if domain is not None:
-        query = query.join(users, users.c.user_id == c.user_id).where(users.c.domain == domain)
+    query = select(c.user_id).where(c.user_id.in_(user_ids), c.confirmed_at.is_not(None))
     return set(connection.execute(query).scalars())
 
 

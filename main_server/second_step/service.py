@@ -20,6 +20,7 @@ from main_server.database import transact
 from main_server.keys.service import Keyring
 from main_server.second_step import codes, repository
 from main_server.second_step.repository import Authenticator
+from main_server.sessions import proof
 from main_server.sessions import repository as sessions
 from main_server.sessions import service as signing_in
 from main_server.sessions.repository import Session
@@ -101,6 +102,15 @@ def remake(engine: Engine, keyring: Keyring, given: Given, now: datetime) -> lis
         return made
 
     return _with_code(engine, keyring, given, now, work)
+
+
+def prove(engine: Engine, keyring: Keyring, given: Given, now: datetime) -> None:
+    """That it is still them, in a session that is whole already."""
+
+    def work(connection: Connection, how: str) -> None:
+        proof.prove(connection, given.session, given.user, now, how)
+
+    _with_code(engine, keyring, given, now, work)
 
 
 def turn_off(engine: Engine, keyring: Keyring, given: Given, now: datetime) -> None:

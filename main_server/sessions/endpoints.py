@@ -1,5 +1,6 @@
 """What the portal asks about sessions: signing in, staying so, signing out."""
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -9,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 
 from gatepost.clock import from_ms, iso, to_ms
 from gatepost.contract import encode_json
-from gatepost.errors import WrongCredentials
+from gatepost.errors import TooManyTries, WrongCredentials
 from gatepost.identity import Identity, Role
 from gatepost.people import (
     Person,
@@ -22,6 +23,8 @@ from gatepost.service.api import allow
 from gatepost.service.requests import context_of
 from main_server.admin.bodies import read
 from main_server.context import Context, identify
+from main_server.database import transact
+from main_server.domains.repository import find_time_zone
 from main_server.second_step.stage import Stage
 from main_server.sessions import browsers, service
 from main_server.sessions.backoff import shown
@@ -30,6 +33,7 @@ from main_server.sessions.service import Opened
 from main_server.sessions.tokens import tokens_of
 from main_server.sessions.viewing import Seen, seen_by
 from main_server.users import service as people
+from main_server.users.repository import User, replace_hash
 
 
 def create_router(context: Context) -> APIRouter:
@@ -64,7 +68,8 @@ def create_router(context: Context) -> APIRouter:
 
     @router.get("/session")
     async def show(asker: Seen = seen) -> Response:
-        return _answer(_person(asker))
+        read_zone = partial(find_time_zone, domain=asker.user.domain)
+        return _answer(_person(asker, await context.ledger.run(transact, read_zone)))
 
     @router.delete("/session", status_code=204)
     async def sign_out(asker: Seen = at_any_stage) -> Response:
@@ -91,7 +96,20 @@ async def _sign_in(context: Context, caller: Identity, wanted: SignIn) -> Opened
     right = await context.passwords.is_right(kept, wanted.password)
     if not right or not serves(caller, domain):
         raise WrongCredentials()
-    return await context.ledger.run(service.open_session, tried, _now(context))
+    opened = await context.ledger.run(service.open_session, tried, _now(context))
+    if wanted.before is not None:
+        await context.ledger.run(service.end_by, wanted.before, _now(context))
+    await _keep_anew(context, opened.user, wanted.password)
+    return opened
+
+
+async def _keep_anew(context: Context, user: User, password: str) -> None:
+    """Passwords are to cost more since this one was set."""
+    kept = user.password_hash or ""
+    with suppress(TooManyTries):  # next time
+        if hashed := await context.passwords.made_anew(kept, password):
+            put = partial(replace_hash, user_id=user.user_id, kept=kept, hashed=hashed)
+            await context.ledger.run(transact, put)
 
 
 def _who(wanted: SignIn) -> tuple[str, str]:
@@ -103,7 +121,7 @@ def _tokens(context: Context, opened: Opened, *, in_a_browser: bool = False) -> 
     return _answer(tokens_of(signer, opened, _now(context), in_a_browser=in_a_browser))
 
 
-def _person(asker: Seen) -> Person:
+def _person(asker: Seen, domain_time_zone: str | None) -> Person:
     viewer, session = asker.viewer, asker.session
     last = session.previous_login_at
     return Person(
@@ -115,6 +133,7 @@ def _person(asker: Seen) -> Person:
         iso(to_ms(last)) if last else None,
         asker.user.time_zone,
         asker.session.second_step_at is not None,
+        domain_time_zone,
     )
 
 

@@ -31,6 +31,8 @@ class Session:
     previous_login_at: datetime | None
     second_step_at: datetime | None = None
     """When a code was given."""
+    proved_at: datetime | None = None
+    """When they last showed that it is them: by signing in, or once more since."""
 
 
 _COLUMNS = [sessions.c[name] for name in Session.__slots__]

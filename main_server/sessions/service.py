@@ -10,6 +10,7 @@ do is asked of the ledger, at each request (`main_server.sessions.viewing`).
 import hmac
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -23,7 +24,7 @@ from gatepost.errors import NotSignedIn, TooManyTries, WrongCredentials
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.database import transact
-from main_server.domains.repository import is_disabled
+from main_server.domains.repository import find_time_zone, is_disabled
 from main_server.second_step import repository as authenticators
 from main_server.sessions import repository
 from main_server.sessions.backoff import (
@@ -60,6 +61,8 @@ class Opened:
     refresh_token: str | None
     whole: bool = True
     """Not before a code was given, where one is wanted."""
+    time_zone: str | None = None
+    """Their own, or that of their domain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,8 @@ def begin(
 ) -> None:
     """A whole session of somebody who has given all that was wanted, a code of this kind too."""
     moment = from_ms(to_ms(now))
-    add(connection, new, user, moment, LIFETIME, second_step_at=moment if second_step else None)
+    given_at = moment if second_step else None
+    add(connection, new, user, moment, LIFETIME, second_step_at=given_at, proved_at=moment)
     people.change(connection, user.user_id, last_login_at=moment)
     more: dict[str, object] = {"second_step": second_step} if second_step else {}
     if user.break_glass_until is not None:
@@ -175,6 +179,7 @@ def add(
     lifetime: timedelta,
     *,
     second_step_at: datetime | None = None,
+    proved_at: datetime | None = None,
 ) -> None:
     repository.forget_expired(connection, user.user_id, moment)
     session = Session(
@@ -190,6 +195,7 @@ def add(
         None,
         user.last_login_at,
         second_step_at,
+        proved_at,
     )
     repository.add(connection, session)
 
@@ -197,7 +203,8 @@ def add(
 def opened_of(connection: Connection, new: NewSession, user: User) -> Opened:
     client_ids = people.list_client_ids(connection, user.user_id)
     token = _token(new.session_id, new.family, new.secret)
-    return Opened(new.session_id, user, client_ids, token)
+    zone = time_zone_of(connection, user)
+    return Opened(new.session_id, user, client_ids, token, time_zone=zone)
 
 
 def refresh(
@@ -218,7 +225,8 @@ def refresh(
         if not _is_same(session.family_hash, _digest(family)):
             return None  # a guess: nothing becomes of the session
         client_ids = people.list_client_ids(connection, user.user_id)
-        renewed = Opened(session_id, user, client_ids, _token(session_id, family, secret))
+        fresh, zone = _token(session_id, family, secret), time_zone_of(connection, user)
+        renewed = Opened(session_id, user, client_ids, fresh, time_zone=zone)
         if _is_same(session.refresh_hash, _digest(secret)):
             return renewed  # an earlier try was committed after all
         newest, before = _is_same(session.refresh_hash, shown), _is_before(session, shown)
@@ -238,14 +246,27 @@ def refresh(
 
 
 def end(engine: Engine, session_id: UUID, now: datetime) -> None:
-    def work(connection: Connection) -> None:
-        found = repository.find(connection, session_id.bytes, lock=True)
-        if found is None or found[0].ended_at is not None:
-            return
-        repository.change(connection, session_id.bytes, ended_at=from_ms(to_ms(now)))
-        audit.append(connection, entry("session.ended", found[1], session_id), now)
+    transact(engine, lambda connection: _end(connection, session_id, now, None))
 
-    transact(engine, work)
+
+def end_by(engine: Engine, token: str, now: datetime) -> None:
+    """The one that a browser had in which somebody has signed in again: nobody would ever use it.
+    Of a token that is none, or a guess, nothing comes."""
+    with suppress(NotSignedIn):
+        session_id, family, _ = _parse(token)
+        transact(engine, lambda connection: _end(connection, session_id, now, _digest(family)))
+
+
+def _end(connection: Connection, session_id: UUID, now: datetime, family: bytes | None) -> None:
+    """`family` is of the token by which it is ended, if it is by one."""
+    found = repository.find(connection, session_id.bytes, lock=True)
+    if found is None or found[0].ended_at is not None:
+        return
+    if family is not None and not _is_same(found[0].family_hash, family):
+        return
+    more = {"because": "signed in again"} if family is not None else {}
+    repository.change(connection, session_id.bytes, ended_at=from_ms(to_ms(now)))
+    audit.append(connection, entry("session.ended", found[1], session_id, **more), now)
 
 
 def is_alive(session: Session, user: User, moment: datetime) -> bool:
@@ -257,6 +278,10 @@ def is_alive(session: Session, user: User, moment: datetime) -> bool:
         and moment < session.expires_at
         and moment - session.refreshed_at < IDLE
     )
+
+
+def time_zone_of(connection: Connection, user: User) -> str | None:
+    return user.time_zone or find_time_zone(connection, user.domain)
 
 
 def _find(connection: Connection, domain: str, name: str) -> User | None:
@@ -301,7 +326,15 @@ def _replace(
 
 def entry(action: str, user: User, session_id: UUID, **more: object) -> Entry:
     subject = actor_of(user.domain, user.name)
-    return Entry(subject, action, subject, user.domain, {"session": str(session_id)} | more)
+    return Entry(
+        subject, action, subject, user.domain, {"session": mark_of_session(session_id)} | more
+    )
+
+
+def mark_of_session(session_id: UUID) -> str:
+    """How a session is called where many read: with its id, and a key that has leaked, somebody
+    could make tokens of it."""
+    return sha256(session_id.bytes).hexdigest()[:16]
 
 
 def _token(session_id: UUID, family: str, secret: str) -> str:

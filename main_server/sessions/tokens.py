@@ -20,7 +20,7 @@ def tokens_of(
         user.name,
         user.domain,
         user.role,
-        user.time_zone,
+        opened.time_zone,
     )
     token = mint(signer, claims, sorted(opened.client_ids), now)
     browser = browsers.mint(signer, user.domain, user.name, now) if in_a_browser else None

@@ -27,6 +27,7 @@ from main_server.second_step import repository as authenticators
 from main_server.second_step.stage import Stage, is_demanded, refusal_at, stage_of
 from main_server.sessions import repository
 from main_server.sessions.portals import serves
+from main_server.sessions.proof import proof_wanted
 from main_server.sessions.repository import Session
 from main_server.sessions.service import is_alive
 from main_server.users import repository as people
@@ -102,7 +103,8 @@ def _find(
     confirmed_at = authenticators.confirmed_at(connection, user.user_id)
     stage = stage_of(confirmed_at, session.second_step_at, demanded=demanded)
     user_id = str(UUID(bytes=user.user_id))
-    viewer = Viewer(user_id, user.name, user.role, user.domain, client_ids)
+    wanted = proof_wanted(session.proved_at, moment, by_code=confirmed_at is not None)
+    viewer = Viewer(user_id, user.name, user.role, user.domain, client_ids, wanted)
     return Seen(viewer, user, session, stage, demanded)
 
 

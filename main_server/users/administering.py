@@ -30,6 +30,8 @@ from main_server.users.repository import User
 from main_server.users.service import NewUser
 from main_server.users.viewer import Viewer
 
+MOST = 100
+"""On a page."""
 _NOT_ONESELF = {
     "disable": "You can't disable your own account. Ask another administrator.",
     # by a stolen session, it would be the account for good
@@ -50,16 +52,31 @@ def create_router(context: Context) -> APIRouter:
     viewer = viewer_of(context, UserRole.ADMIN, UserRole.SUPER_ADMIN)
 
     @router.get("")
-    async def list_all(domain: str | None = None, asker: Viewer = viewer) -> Response:
-        asked = asked_by(asker, domain, None)
-        await cross(context, asker, "users.listed", asked, {})
-        if asker.role is not UserRole.SUPER_ADMIN and domain not in (None, asker.domain):
+    async def list_some(
+        domain: str | None = None,
+        name: str = "",
+        after: str = "",
+        limit: int = MOST,
+        asker: Viewer = viewer,
+    ) -> Response:
+        """`name` is a part of it, `after` where the page before has ended."""
+        asked, behind = asked_by(asker, domain, None), parse_name(after) if after else None
+        await cross(
+            context, asker, "users.listed", asked, {"page": "following" if after else "first"}
+        )
+        foreign = asker.role is not UserRole.SUPER_ADMIN and domain not in (None, asker.domain)
+        part = name.strip().lower()
+        if foreign or not part.isascii():
             return answer(Accounts([]))
-        find = partial(_list, domain=domain_within(asker, asked))
-        return answer(Accounts(await context.ledger.run(transact, find)))
+        most = max(1, min(limit, MOST))
+        read = partial(
+            _list, domain=domain_within(asker, asked), holding=part, after=behind, limit=most
+        )
+        return answer(await context.ledger.run(transact, read))
 
     @router.post("", status_code=201)
     async def create(request: Request, asker: Viewer = viewer) -> Response:
+        asker.check_proved()
         wanted = _wanted(asker, await read(request, NewPerson))
         made = await context.ledger.run(service.create, wanted, now_of(context), asker.actor)
         context_of(request.scope).event = "user.created"
@@ -67,14 +84,17 @@ def create_router(context: Context) -> APIRouter:
 
     @router.post("/{user_id}/link", status_code=201)
     async def make_link(user_id: UUID, asker: Viewer = viewer) -> Response:
+        asker.check_proved()
         _check_not_oneself(asker, user_id, "link")
         return await _link(context, asker, await find(context, asker, user_id))
 
     @router.post("/{user_id}/{act}", status_code=204)
     async def change(user_id: UUID, act: str, asker: Viewer = viewer) -> Response:
-        found = await find(context, asker, user_id)
         if act not in _ACTS:
             raise NotFound()
+        if act != "sign-out":  # it takes nothing that a password wouldn't give back
+            asker.check_proved()
+        found = await find(context, asker, user_id)
         _check_not_oneself(asker, user_id, act)
         await context.ledger.run(_ACTS[act], found, now_of(context), asker.actor)
         return Response(status_code=204)
@@ -116,14 +136,23 @@ async def _link(context: Context, asker: Viewer, user: User) -> Response:
     return answer(PasswordLink(account, token, expires_at), 201)
 
 
-def _list(connection: Connection, domain: str | None) -> list[Account]:
+def _list(
+    connection: Connection,
+    domain: str | None,
+    holding: str,
+    after: tuple[str, str] | None,
+    limit: int,
+) -> Accounts:
     """By three queries, however many there are."""
-    clients = repository.list_clients_of_all(connection, domain)
-    sure = authenticators.list_confirmed(connection, domain)
-    return [
-        _account(one, clients.get(one.user_id, []), second_step=one.user_id in sure)
-        for one in repository.list_users(connection, domain)
+    found = repository.list_users(connection, domain, holding, after, limit + 1)
+    page, more = found[:limit], found[limit:]
+    ids = [one.user_id for one in page]
+    clients = repository.list_clients_of_all(connection, ids)
+    sure = authenticators.list_confirmed(connection, ids)
+    accounts = [
+        _account(one, clients.get(one.user_id, []), second_step=one.user_id in sure) for one in page
     ]
+    return Accounts(accounts, f"{page[-1].name}@{page[-1].domain}" if more else None)
 
 
 def account_of(connection: Connection, user: User) -> Account:

@@ -6,7 +6,6 @@ from uuid import UUID
 from fastapi import APIRouter, Request, Response
 
 from gatepost.clock import from_ms
-from gatepost.errors import Invalid
 from gatepost.identity import Identity, Role
 from gatepost.people import KnownBrowser, PasswordChange, Reset, ZoneChange
 from gatepost.service.api import allow
@@ -16,6 +15,7 @@ from main_server.reading.endpoints import answer
 from main_server.sessions import browsers
 from main_server.sessions import service as sessions
 from main_server.sessions.portals import serves
+from main_server.sessions.proving import check_present
 from main_server.sessions.service import Opened
 from main_server.sessions.tokens import tokens_of
 from main_server.sessions.viewing import Seen, seen_by
@@ -39,9 +39,9 @@ def create_router(context: Context) -> APIRouter:
         """The answer is a token that says the new zone: the pages of this browser know it at once,
         those of others when their token is replaced."""
         wanted = await read(request, ZoneChange)
-        user = await context.ledger.run(people.set_time_zone, asker.user, wanted.time_zone)
+        zone = await context.ledger.run(people.set_time_zone, asker.user, wanted.time_zone)
         session_id = UUID(bytes=asker.session.session_id)
-        still = Opened(session_id, user, asker.viewer.client_ids, None)
+        still = Opened(session_id, asker.user, asker.viewer.client_ids, None, time_zone=zone)
         return answer(tokens_of(context.keyring.token_signer(), still, _now(context)))
 
     @router.post("/password/reset")
@@ -55,18 +55,16 @@ def create_router(context: Context) -> APIRouter:
         hashed = await context.passwords.hash(wanted.new)
         await context.ledger.run(links.set_password, wanted.token, hashed, _now(context))
         signer = context.keyring.token_signer()
-        return answer(KnownBrowser(browsers.mint(signer, user.domain, user.name, _now(context))))
+        known = browsers.mint(signer, user.domain, user.name, _now(context))
+        return answer(KnownBrowser(known, user.domain))
 
     return router
 
 
 async def _change(context: Context, asker: Seen, wanted: PasswordChange) -> None:
     """Ends all sessions, the one that asks too: it signs in again with the new password."""
-    user, now = asker.user, _now(context)
-    known = asker.session.session_id.hex()
-    tried = await context.ledger.run(sessions.begin_try, user.domain, user.name, "", now, known)
-    if not await context.passwords.is_right(user.password_hash, wanted.current):
-        raise Invalid("Your present password is another one.")
+    user = asker.user
+    tried = await check_present(context, asker, wanted.current)
     await context.ledger.run(sessions.forgive, tried)
     check_password(wanted.new, user.name)
     hashed = await context.passwords.hash(wanted.new)

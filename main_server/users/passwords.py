@@ -8,11 +8,12 @@ threads busy, nor those who look at pages waiting.
 import asyncio
 import os
 import threading
+import unicodedata
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from argon2 import PasswordHasher
+from argon2 import Parameters, PasswordHasher, extract_parameters
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from gatepost.errors import Invalid, TooManyTries
@@ -24,12 +25,43 @@ SHORTEST_NAME = 4
 NICE = 10
 T = TypeVar("T")
 
-_hasher = PasswordHasher(time_cost=3, memory_cost=64 * 1024, parallelism=2)
-_NOBODYS = _hasher.hash("nobody has this password")
+_HASHER = PasswordHasher(time_cost=3, memory_cost=64 * 1024, parallelism=2)
+_FORMER: list[PasswordHasher] = []
+"""When passwords are to cost more, what they cost until then comes here, and stays until everybody
+has signed in once: their hashes are made anew then."""
+
+
+class Costs:
+    """All that hashes may cost. To look at a password costs as much as all of them together, so
+    that nobody can tell a name that nobody has from one whose hash is of a former cost."""
+
+    def __init__(self, now: PasswordHasher, *former: PasswordHasher) -> None:
+        self.now = now
+        self._nobodys = [one.hash("nobody has this password") for one in (now, *former)]
+
+    def is_right(self, kept: str | None, password: str) -> bool:
+        looked_at = list(self._nobodys)
+        costs = [extract_parameters(one) for one in looked_at]
+        cost = _cost_of(kept)
+        theirs = costs.index(cost) if cost in costs else 0
+        if kept is not None:
+            looked_at[theirs] = kept
+        matches = [self._matches(one, password) for one in looked_at]
+        return matches[theirs] and kept is not None
+
+    def _matches(self, hashed: str, password: str) -> bool:
+        try:
+            return self.now.verify(hashed, password)
+        except (VerificationError, InvalidHashError):
+            return False
+
+
+_COSTS = Costs(_HASHER, *_FORMER)
 
 
 def check_password(password: str, name: str) -> None:
     """Raises Invalid unless it will do: length is what counts, so no rules on kinds of letters."""
+    password = _normal(password)
     plain = password.lower()
     if not FEWEST_CHARACTERS <= len(password) <= MOST_CHARACTERS:
         raise Invalid(f"A password has {FEWEST_CHARACTERS} to {MOST_CHARACTERS} characters.")
@@ -45,17 +77,29 @@ def _holds_name(plain: str, name: str) -> bool:
 
 
 def hash_password(password: str) -> str:
-    return _hasher.hash(password)
+    return _COSTS.now.hash(_normal(password))
 
 
 def is_right(kept: str | None, password: str) -> bool:
     """Takes as long where there is no password as where it is wrong."""
-    if len(password) > MOST_CHARACTERS:
-        return False
+    password = _normal(password)
+    return len(password) <= MOST_CHARACTERS and _COSTS.is_right(kept, password)
+
+
+def is_of_former_cost(kept: str) -> bool:
+    return _COSTS.now.check_needs_rehash(kept)
+
+
+def _normal(password: str) -> str:
+    """What looks the same is the same: one keyboard types é as one character, another as two."""
+    return unicodedata.normalize("NFC", password)
+
+
+def _cost_of(kept: str | None) -> Parameters | None:
     try:
-        return _hasher.verify(kept or _NOBODYS, password) and kept is not None
-    except (VerificationError, InvalidHashError):
-        return False
+        return extract_parameters(kept) if kept is not None else None
+    except InvalidHashError:
+        return None
 
 
 class Passwords:
@@ -67,6 +111,10 @@ class Passwords:
 
     async def hash(self, password: str) -> str:
         return await self._run(lambda: hash_password(password))
+
+    async def made_anew(self, kept: str, password: str) -> str | None:
+        """What to keep instead of a hash of a former cost, now that the password is at hand."""
+        return await self.hash(password) if is_of_former_cost(kept) else None
 
     async def is_right(self, kept: str | None, password: str) -> bool:
         return await self._run(lambda: is_right(kept, password))

@@ -1,11 +1,11 @@
 """SQL for people. A row is never deleted: a name is never used again by another."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, or_, select, update
+from sqlalchemy import Connection, and_, delete, insert, or_, select, update
 
 from gatepost.people import UserRole
 from main_server.tables import password_links, user_clients, users
@@ -64,10 +64,24 @@ def get(connection: Connection, user_id: bytes, *, lock: bool = False) -> User |
     return user_of(row) if row else None
 
 
-def list_users(connection: Connection, domain: str | None) -> list[User]:
-    query = select(*USER_COLUMNS).order_by(users.c.domain, users.c.name)
+def list_users(
+    connection: Connection,
+    domain: str | None,
+    holding: str = "",
+    after: tuple[str, str] | None = None,
+    limit: int | None = None,
+) -> list[User]:
+    """In order of domain and name; `holding` is a part of the name, `after` the last one that is
+    known already."""
+    c = users.c
+    query = select(*USER_COLUMNS).order_by(c.domain, c.name).limit(limit)
     if domain is not None:
-        query = query.where(users.c.domain == domain)
+        query = query.where(c.domain == domain)
+    if holding:
+        query = query.where(c.name.contains(holding, autoescape=True))
+    if after is not None:
+        behind = and_(c.domain == after[0], c.name > after[1])
+        query = query.where(c.domain >= after[0], or_(c.domain > after[0], behind))
     return [user_of(row) for row in connection.execute(query)]
 
 
@@ -85,12 +99,13 @@ def list_client_ids(connection: Connection, user_id: bytes) -> frozenset[str]:
     return frozenset(connection.execute(query).scalars())
 
 
-def list_clients_of_all(connection: Connection, domain: str | None) -> dict[bytes, list[str]]:
-    """Of everybody in a domain (None: anywhere), in order."""
+def list_clients_of_all(
+    connection: Connection, user_ids: Collection[bytes]
+) -> dict[bytes, list[str]]:
+    """Of each of them, in order."""
     c = user_clients.c
-    query = select(c.user_id, c.client_id).order_by(c.user_id, c.client_id)
-    if domain is not None:
-        query = query.join(users, users.c.user_id == c.user_id).where(users.c.domain == domain)
+    query = select(c.user_id, c.client_id).where(c.user_id.in_(user_ids))
+    query = query.order_by(c.user_id, c.client_id)
     found: dict[bytes, list[str]] = {}
     for user_id, client_id in connection.execute(query):
         found.setdefault(user_id, []).append(client_id)
@@ -111,6 +126,12 @@ def put_clients(connection: Connection, user_id: bytes, client_ids: Iterable[str
 
 def change(connection: Connection, user_id: bytes, **values: Any) -> None:
     connection.execute(update(users).where(users.c.user_id == user_id).values(**values))
+
+
+def replace_hash(connection: Connection, user_id: bytes, kept: str, hashed: str) -> None:
+    """Of the same password; not if it is another one by now."""
+    where = (users.c.user_id == user_id, users.c.password_hash == kept)
+    connection.execute(update(users).where(*where).values(password_hash=hashed))
 
 
 def end_sessions(connection: Connection, user_id: bytes) -> None:

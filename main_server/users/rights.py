@@ -37,6 +37,7 @@ def create_router(context: Context) -> APIRouter:
 
     @router.post("/{user_id}/rights", status_code=204)
     async def change_rights(request: Request, user_id: UUID, asker: Viewer = viewer) -> Response:
+        asker.check_proved()
         found = await find(context, asker, user_id)
         wanted = await read(request, RightsChange)
         if str(user_id) == asker.user_id:

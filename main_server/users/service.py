@@ -4,7 +4,7 @@ Who is disabled, and whose password or role changes, is signed out everywhere at
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, Engine
@@ -20,6 +20,8 @@ from main_server.audit.chain import Entry
 from main_server.ca import repository as domains
 from main_server.clients import repository as clients
 from main_server.database import transact
+from main_server.domains.repository import find_time_zone
+from main_server.failed import repository as redrives
 from main_server.second_step import repository as authenticators
 from main_server.users import repository
 from main_server.users.names import actor_of
@@ -102,8 +104,9 @@ def change_rights(engine: Engine, user: User, wanted: Rights, now: datetime, act
         if role is not user.role:
             repository.change(connection, user.user_id, role=role)
             repository.end_sessions(connection, user.user_id)
+        stopped = _stop_redrives(connection, user, now) if role is UserRole.USER else {}
         before = {"role": user.role, "client_ids": sorted(had)}
-        return {"before": before, "role": role, "client_ids": sorted(client_ids)}
+        return {"before": before, "role": role, "client_ids": sorted(client_ids)} | stopped
 
     _change(engine, user, "user.rights_changed", work, now, actor)
 
@@ -119,14 +122,16 @@ def reset_second_step(engine: Engine, user: User, now: datetime, actor: str) -> 
 
 
 def disable(engine: Engine, user: User, now: datetime, actor: str) -> None:
-    """Raises Invalid for the last super-administrator: there would be nobody to enable them."""
+    """Raises Invalid for the last super-administrator: there would be nobody to enable them. With
+    them stop the redrives that go on in their name."""
 
-    def work(connection: Connection, user: User) -> None:
+    def work(connection: Connection, user: User) -> dict[str, object]:
         if repository.lock_active(connection, UserRole.SUPER_ADMIN) == {user.user_id}:
             raise Invalid("This is the last super-administrator. Add another one before.")
         moment = user.disabled_at or from_ms(to_ms(now))
         repository.change(connection, user.user_id, disabled_at=moment)
         repository.end_sessions(connection, user.user_id)
+        return _stop_redrives(connection, user, now)
 
     _change(engine, user, "user.disabled", work, now, actor)
 
@@ -159,12 +164,17 @@ def is_still(user: User, before: User) -> bool:
     return same and user.disabled_at is None
 
 
-def set_time_zone(engine: Engine, user: User, time_zone: str) -> User:
-    """In which they read times; of no concern to anybody else, so the audit log hasn't it."""
-    if time_zone not in zone_names():
+def set_time_zone(engine: Engine, user: User, time_zone: str | None) -> str | None:
+    """In which they read times; None for that of their domain. The one that counts from now on.
+    It is of no concern to anybody else, so the audit log hasn't it."""
+    if time_zone is not None and time_zone not in zone_names():
         raise Invalid("There is no such time zone. Choose one of the list, as Europe/Berlin.")
-    transact(engine, lambda c: repository.change(c, user.user_id, time_zone=time_zone))
-    return replace(user, time_zone=time_zone)
+
+    def work(connection: Connection) -> str | None:
+        repository.change(connection, user.user_id, time_zone=time_zone)
+        return time_zone or find_time_zone(connection, user.domain)
+
+    return transact(engine, work)
 
 
 def sign_out(engine: Engine, user: User, now: datetime, actor: str) -> None:
@@ -181,6 +191,13 @@ def find(engine: Engine, domain: str, name: str) -> User:
     if found is None:
         raise NotFound("There is nobody of this name.")
     return found
+
+
+def _stop_redrives(connection: Connection, user: User, now: datetime) -> dict[str, object]:
+    """For the audit log: how many there were. Another administrator begins them anew."""
+    actor, moment = actor_of(user.domain, user.name), from_ms(to_ms(now))
+    stopped = redrives.stop_all_of(connection, actor, moment)
+    return {"redrives_stopped": stopped} if stopped else {}
 
 
 def _check(connection: Connection, wanted: NewUser) -> None:

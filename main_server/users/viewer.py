@@ -5,6 +5,7 @@ What a token says is not enough: roles change, people are disabled, sessions are
 
 from dataclasses import dataclass
 
+from gatepost.errors import GatepostError, PasswordWanted
 from gatepost.people import UserRole
 from main_server.users.names import actor_of
 
@@ -21,8 +22,16 @@ class Viewer:
     role: UserRole
     domain: str
     client_ids: frozenset[str] = frozenset()
+    proof_wanted: type[GatepostError] | None = PasswordWanted
+    """What they hear who want to do what can't be taken back; nothing for a few minutes after they
+    have shown that it is them."""
 
     @property
     def actor(self) -> str:
         """Whom the audit log names."""
         return actor_of(self.domain, self.name)
+
+    def check_proved(self) -> None:
+        """Before what can't be taken back, or lets somebody in: a session alone may be stolen."""
+        if self.proof_wanted is not None:
+            raise self.proof_wanted()

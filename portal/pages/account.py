@@ -8,8 +8,8 @@ from gatepost.people import PasswordChange, Person, Tokens, UserRole, ZoneChange
 from gatepost.zones import zone_names
 from portal import cookies, forms
 from portal.context import Context
-from portal.pages.signing_in import login_path
 from portal.visits import Visit, visitor
+from portal.ways import login_path
 
 DONE = {"time-zone": "Times are shown in your time zone from now on."}
 """What is said when something is done."""
@@ -30,7 +30,7 @@ def create_router(context: Context) -> APIRouter:
 
     @router.post("/account/time-zone")
     async def change_zone(request: Request, visit: Visit = signed_in) -> Response:
-        wanted = ZoneChange((await forms.read(request)).get("time_zone", ""))
+        wanted = ZoneChange((await forms.read(request)).get("time_zone") or None)
         try:
             tokens = await context.main_server.post("/time-zone", visit.token, wanted, Tokens)
         except Invalid as error:

@@ -7,8 +7,10 @@ from gatepost.errors import GatepostError, Invalid, TooManyTries, WrongCode
 from gatepost.people import SecondStepCode, Tokens
 from gatepost.service.requests import context_of
 from portal import cookies, forms
+from portal.addresses import browser_of
 from portal.context import Context
 from portal.visits import Visit, visitor
+from portal.ways import next_of
 
 CODE_PAGE = "/login/code"
 
@@ -28,24 +30,24 @@ def create_router(context: Context) -> APIRouter:
     return router
 
 
-def given_in(request: Request, fields: dict[str, str]) -> SecondStepCode:
-    return SecondStepCode(fields.get("code", ""), request.client.host if request.client else "")
+def given_in(context: Context, request: Request, fields: dict[str, str]) -> SecondStepCode:
+    return SecondStepCode(fields.get("code", ""), browser_of(request, context.trusted_proxies))
 
 
 async def _give_code(context: Context, request: Request, visit: Visit) -> Response:
     """What the password began is over: another session begins, with another value for forms."""
     context_of(request.scope).event = "login.code_tried"
-    given, path = given_in(request, await forms.read(request)), "/session/second-step"
+    given, path = given_in(context, request, await forms.read(request)), "/session/second-step"
     try:
         tokens = await context.main_server.post(path, visit.token, given, Tokens)
     except (WrongCode, TooManyTries) as error:
         return _form(context, request, error)
     except Invalid:
-        return RedirectResponse("/", 303)  # in another window it was given already
+        return RedirectResponse(next_of(request), 303)  # in another window it was given already
     cookies.put_tokens(request, tokens)
     forms.renew(request)
     context_of(request.scope).event = "login.succeeded"
-    return RedirectResponse("/", 303)
+    return RedirectResponse(next_of(request), 303)
 
 
 def _form(context: Context, request: Request, error: GatepostError | None = None) -> Response:

@@ -8,6 +8,7 @@ from fastapi.responses import RedirectResponse
 
 from gatepost.domains import Disabling, Domain, Domains, DomainSettings, NewDomain
 from gatepost.errors import FieldError, GatepostError, Invalid, NameTaken, NotFound
+from gatepost.zones import zone_names
 from portal import forms
 from portal.context import Context
 from portal.visits import Visit, visitor
@@ -22,6 +23,7 @@ DONE = {
 
 _OF_DOMAINS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-.")
 _NEW = {"domain": "", "queue_prefix": "", "max_undelivered": "1000000", "retention_days": ""}
+_NEW |= {"time_zone": ""}
 
 
 def create_router(context: Context) -> APIRouter:
@@ -102,6 +104,7 @@ def _settings(fields: dict[str, str]) -> dict[str, Any]:
         "queue_prefix": prefix or None,
         "max_undelivered": _number(most, "/max_undelivered"),
         "retention_days": _number(days, "/retention_days") if days else None,
+        "time_zone": fields.get("time_zone") or None,
     }
 
 
@@ -125,6 +128,7 @@ async def _list_page(
         "domains.html",
         visit,
         domains=found.domains,
+        zones=zone_names(),
         typed=_NEW | (typed or {}),
         error=error,
     )
@@ -145,12 +149,14 @@ async def _page(
         "queue_prefix": found.queue_prefix or "",
         "max_undelivered": str(found.max_undelivered),
         "retention_days": "" if found.retention_is_usual else str(found.retention_days),
+        "time_zone": found.time_zone or "",
     }
     return context.pages.make(
         request,
         "domain.html",
         visit,
         domain=found,
+        zones=zone_names(),
         typed=now | (typed or {}),
         done=done,
         error=error,

@@ -7,6 +7,7 @@ from gatepost.errors import Invalid
 from gatepost.people import KnownBrowser, Reset
 from portal import cookies, forms
 from portal.context import Context
+from portal.ways import login_path
 
 
 def create_router(context: Context) -> APIRouter:
@@ -24,7 +25,7 @@ def create_router(context: Context) -> APIRouter:
 
 
 async def _set_password(context: Context, request: Request, token: str) -> Response:
-    fields = await forms.read(request)
+    fields = await forms.read(request, by_nobody=True)
     try:
         if fields.get("new") != fields.get("again"):
             raise Invalid("The two are not the same. Type the new password twice.")
@@ -34,4 +35,4 @@ async def _set_password(context: Context, request: Request, token: str) -> Respo
         return context.pages.make(request, "set_password.html", None, error=error)
     cookies.forget_tokens(request)
     cookies.put_known(request, known.browser)
-    return RedirectResponse("/login?done=password-set", 303)
+    return RedirectResponse(f"{login_path(context, known.domain)}?done=password-set", 303)

@@ -59,7 +59,7 @@ def _add_act(context: Context, router: APIRouter, act: str) -> None:
 
     @router.post(f"{SET_UP_PAGE}/{act}")
     async def change(request: Request, visit: Visit = signed_in) -> Response:
-        given = given_in(request, await forms.read(request))
+        given = given_in(context, request, await forms.read(request))
         try:
             return await _change(context, request, visit, act, given)
         except (WrongCode, TooManyTries) as error:

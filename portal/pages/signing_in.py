@@ -3,8 +3,6 @@
 Whatever domain is named, the page is the same: it doesn't tell which there are (I12).
 """
 
-import re
-
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
@@ -12,10 +10,10 @@ from gatepost.errors import GatepostError, NotFound, TooManyTries, WrongCredenti
 from gatepost.people import SignIn, Tokens
 from gatepost.service.requests import context_of
 from portal import cookies, forms
+from portal.addresses import browser_of
 from portal.context import Context
 from portal.visits import Visit, visitor
-
-_DOMAIN = re.compile(r"\A[a-z0-9.-]{1,128}\Z")
+from portal.ways import DOMAIN, login_path, next_of
 
 
 def create_router(context: Context) -> APIRouter:
@@ -53,35 +51,32 @@ def create_router(context: Context) -> APIRouter:
 
 async def _sign_in(context: Context, request: Request, domain: str) -> Response:
     context_of(request.scope).event = "login.tried"
-    fields = await forms.read(request)
+    fields = await forms.read(request, by_nobody=True)
     typed = fields.get("name", "").strip()
     name, at, after = typed.rpartition("@")
-    address = request.client.host if request.client else ""
     wanted = SignIn(
         after if at else domain,
         name if at else typed,
         fields.get("password", ""),
-        address,
+        browser_of(request, context.trusted_proxies),
         request.cookies.get(cookies.BROWSER),
+        request.cookies.get(cookies.REFRESH),
     )
     try:
         tokens = await context.main_server.post("/session", None, wanted, Tokens)
     except (WrongCredentials, TooManyTries) as error:
         return _form(context, request, domain, error=error, typed=typed)
     cookies.put_tokens(request, tokens)
+    cookies.put_domain(request, wanted.domain.strip().lower())
     forms.renew(request)
     context_of(request.scope).event = "login.succeeded"
-    return RedirectResponse("/", 303)
+    return RedirectResponse(next_of(request), 303)
 
 
 async def _sign_out(context: Context, request: Request, visit: Visit, path: str) -> Response:
     await context.main_server.tell("DELETE", path, visit.token)
     cookies.forget_tokens(request)
     return RedirectResponse(f"{login_path(context, visit.claims.domain)}?done=signed-out", 303)
-
-
-def login_path(context: Context, domain: str) -> str:
-    return "/login" if domain == context.domain else f"/d/{domain}/login"
 
 
 def _form(
@@ -108,6 +103,6 @@ def _form(
 
 
 def _checked(domain: str) -> str:
-    if not _DOMAIN.match(domain):
+    if not DOMAIN.match(domain):
         raise NotFound()
     return domain

@@ -5,6 +5,7 @@ page again makes another.
 """
 
 import re
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
@@ -16,6 +17,8 @@ from portal.context import Context
 from portal.lives import is_over
 from portal.visits import Visit, visitor
 
+MOST = 100
+"""On a page."""
 LIVES = {"60": "an hour", "1440": "a day", "10080": "7 days"}
 """Minutes, and what they are called."""
 _TOKEN = re.compile(r"\A[0-9a-f]{64}\Z")
@@ -27,10 +30,14 @@ def create_router(context: Context) -> APIRouter:
 
     @router.get("")
     async def tokens(
-        request: Request, client: str = "", done: str = "", visit: Visit = signed_in
+        request: Request,
+        client: str = "",
+        done: str = "",
+        after: str = "",
+        visit: Visit = signed_in,
     ) -> Response:
-        typed = {"client": client}
-        return await _page(context, request, visit, typed=typed, done=done == "withdrawn")
+        typed, over = {"client": client}, done == "withdrawn"
+        return await _page(context, request, visit, typed=typed, done=over, after=after)
 
     @router.post("")
     async def make(request: Request, visit: Visit = signed_in) -> Response:
@@ -75,14 +82,17 @@ async def _page(
     *,
     typed: dict[str, str],
     done: bool = False,
+    after: str = "",
     error: GatepostError | None = None,
 ) -> Response:
-    found = await context.main_server.get("/tokens", visit.token, KeptTokens)
+    asked = {"limit": str(MOST)} | ({"after": after} if after else {})
+    found = await context.main_server.get("/tokens", visit.token, KeptTokens, **asked)
     return context.pages.make(
         request,
         "tokens.html",
         visit,
         tokens=[(one, state_of(one)) for one in found.tokens],
+        following=f"/tokens?{urlencode({'after': found.next})}" if found.next else None,
         lives=LIVES,
         typed={"client": "", "minutes": "60"} | typed,
         done=done,

@@ -4,6 +4,8 @@ The page with a link is the answer to the form that made it: a secret is in no a
 loads the page again makes another.
 """
 
+from dataclasses import asdict, dataclass, replace
+from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
@@ -26,13 +28,30 @@ DONE = {
 """What can be done to an account, and what is said when it is done."""
 
 
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """For whom somebody looks: a part of the name, and where the page before has ended."""
+
+    name: str = ""
+    after: str = ""
+
+    def asked(self) -> dict[str, str]:
+        return {name: value for name, value in asdict(self).items() if value}
+
+    def following(self, after: str | None) -> str | None:
+        return f"/users?{urlencode(replace(self, after=after).asked())}" if after else None
+
+
 def create_router(context: Context) -> APIRouter:
     router = APIRouter(prefix="/users")
     signed_in = visitor(context)
 
     @router.get("")
-    async def users(request: Request, done: str = "", visit: Visit = signed_in) -> Response:
-        return await _page(context, request, visit, done=DONE.get(done))
+    async def users(
+        request: Request, name: str = "", after: str = "", done: str = "", visit: Visit = signed_in
+    ) -> Response:
+        looked = Looked(name.strip(), after)
+        return await _page(context, request, visit, done=DONE.get(done), looked=looked)
 
     @router.post("")
     async def add(request: Request, visit: Visit = signed_in) -> Response:
@@ -98,13 +117,16 @@ async def _page(
     done: str | None = None,
     error: GatepostError | None = None,
     typed: dict[str, str] | None = None,
+    looked: Looked = Looked(),
 ) -> Response:
-    found = await context.main_server.get("/users", visit.token, Accounts)
+    found = await context.main_server.get("/users", visit.token, Accounts, **looked.asked())
     return context.pages.make(
         request,
         "users.html",
         visit,
         accounts=found.accounts,
+        looked=looked,
+        following=looked.following(found.next),
         roles=roles_for(visit),
         error=error,
         typed={"name": "", "role": "user", "clients": ""} | (typed or {}),

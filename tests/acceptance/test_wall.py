@@ -72,8 +72,8 @@ IN_BODIES: dict[str, tuple[str, dict[str, Any]]] = {
 WITHOUT_ID = {
     "/session", "/session/refresh", "/password", "/password/reset", "/time-zone",
     "/messages/sender", "/failed/redrives", "/users", "/certs", "/clients", "/tokens",
-    "/domains", "/audit/check", "/session/second-step", "/second-step", "/second-step/confirm",
-    "/second-step/recovery-codes", "/second-step/off",
+    "/domains", "/audit/check", "/session/proof", "/session/second-step",
+    "/second-step", "/second-step/confirm", "/second-step/recovery-codes", "/second-step/off",
 }  # fmt: skip
 """What is posted here concerns oneself, or makes what is new in one's own domain."""
 LISTS = {"/messages", "/failed", "/failed/messages", "/failed/redrives", "/users"}

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
 
 from gatepost.clock import from_ms, to_ms
 from gatepost.identity import Identity, Role
@@ -51,14 +51,21 @@ def find_token(connection: Connection, digest: bytes, *, lock: bool = False) -> 
 
 
 def list_tokens(
-    connection: Connection, domain: str | None, limit: int, name: str | None = None
+    connection: Connection,
+    domain: str | None,
+    limit: int,
+    name: str | None = None,
+    after: tuple[datetime, bytes] | None = None,
 ) -> list[Kept]:
-    """The latest first."""
+    """The latest first; `after` is when the last one that is known was made, and its digest."""
     query = select(*_COLUMNS).order_by(_T.created_at.desc(), _T.token_hash).limit(limit)
     if domain is not None:
         query = query.where(_T.domain == domain)
     if name is not None:
         query = query.where(_T.name == name)
+    if after is not None:
+        behind = and_(_T.created_at == after[0], _T.token_hash > after[1])
+        query = query.where(or_(_T.created_at < after[0], behind))
     return [Kept(*row) for row in connection.execute(query)]
 
 

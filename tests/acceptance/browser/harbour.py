@@ -68,6 +68,11 @@ class Harbour:
         token = links.make_link(engine, user, now, "tester")
         return links.set_password(engine, token, HASH, now)
 
+    def make_stale(self, user: User) -> None:
+        """As if they had shown long ago that it is them."""
+        statement = text("UPDATE sessions SET proved_at = NULL WHERE user_id = :user_id")
+        transact(self.site.engine, lambda c: c.execute(statement, {"user_id": user.user_id}))
+
     def serial(self, name: str) -> str:
         """Of the certificate that this client has."""
         leaf = x509.load_pem_x509_certificate(self.keys[name].cert_file.read_bytes())

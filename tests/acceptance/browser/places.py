@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from gatepost.people import UserRole
 from main_server.users import links
@@ -56,11 +56,15 @@ def _dry_run(visitor: Visitor, harbour: Harbour) -> None:
 
 
 def _added(visitor: Visitor, harbour: Harbour) -> None:
+    _add(visitor, "runa")
+    visitor.says("It is shown here and now only")
+
+
+def _add(visitor: Visitor, name: str) -> None:
     visitor.goto("/users")
-    visitor.field("Name").fill("runa")
+    visitor.field("Name").fill(name)
     visitor.field("Clients").fill("pilot-office")
     visitor.button("Add").click()
-    visitor.says("It is shown here and now only")
 
 
 def _taken_domain(visitor: Visitor, harbour: Harbour) -> None:
@@ -106,10 +110,39 @@ def _asked_for_code(visitor: Visitor, harbour: Harbour) -> None:
     visitor.field("Name").fill(name)
     visitor.field("Password").fill(PASSWORD)
     visitor.button("Sign in").click()
-    visitor.page.wait_for_url("**/login/code")
+    visitor.page.wait_for_url("**/login/code*")
     visitor.field("Code of your authenticator, or a recovery code").fill("000 000")
     visitor.button("Go on").click()
     visitor.says("This code is not right.")
+
+
+def _prove(visitor: Visitor, harbour: Harbour) -> None:
+    user = harbour.person(f"kari-{uuid4().hex[:6]}", UserRole.ADMIN)
+    visitor.context.clear_cookies()
+    visitor.sign_in(user)
+    harbour.make_stale(user)
+    _add(visitor, "signy")
+    visitor.says("Is it you?")
+
+
+def _arriving(visitor: Visitor, harbour: Harbour) -> None:
+    """By a link on a page of another site; then the page is held where it would go on."""
+    asked = 0
+
+    def hold(route: Route) -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            route.continue_()
+        else:
+            route.fulfill(status=204)
+
+    visitor.page.route("**/messages?status=failed", hold)
+    visitor.from_elsewhere("/messages?status=failed")
+    with visitor.page.expect_response(lambda answer: answer.status == 204):
+        visitor.link("there").click()
+    visitor.says("Going on")
+    visitor.page.unroute("**/messages?status=failed", hold)
 
 
 def _rights(visitor: Visitor, harbour: Harbour) -> None:
@@ -181,6 +214,8 @@ PLACES = [
     Place("audit-wrong", "/audit", "audit.html", "root", at("/audit?action=eaten", 422)),
     Place("audit-check", "/audit/check", "audit_check.html", "root", _checked),
     Place("user", "/users/{user_id}", "user.html", "admin", _rights),
+    Place("prove", "/users", "prove.html", None, _prove),
+    Place("arriving", "/messages", "arriving.html", None, _arriving, menu=False),
     Place("code", "/login/code", "code.html", None, _asked_for_code),
     Place("second-step-key", "/account/second-step", "second_step.html", None, _setting_up),
     Place("second-step", "/account/second-step", "second_step.html", None, _second_step),

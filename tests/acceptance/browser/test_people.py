@@ -9,6 +9,7 @@ from gatepost.people import UserRole
 from tests.acceptance.browser.chrome import PHONE, Visitor
 from tests.acceptance.browser.harbour import ATTEMPTS, BODY, DOMAIN, NUMBER, Harbour
 from tests.acceptance.site import eventually
+from tests.integration.main_server.people import PASSWORD
 
 WHY = "the partner asks for it"
 NEW = "another walk in the rain"
@@ -126,6 +127,50 @@ def test_somebody_is_added_signed_out_and_disabled(chromium: Browser, harbour: H
         admin.button(f"Disable: {name}").click()
         expect(page.get_by_role("status")).to_contain_text("disabled")
         assert not somebody.is_in()
+
+
+def test_a_while_after_signing_in_it_is_asked_whether_it_is_still_them(
+    chromium: Browser, harbour: Harbour
+) -> None:
+    user = harbour.person(f"old-{uuid4().hex[:8]}", UserRole.ADMIN)
+    name = f"new-{uuid4().hex[:8]}"
+    with Visitor(chromium, harbour.site, scripts=False) as visitor:
+        visitor.sign_in(user)
+        harbour.make_stale(user)
+        visitor.goto("/users")
+        visitor.field("Name").fill(name)
+        visitor.field("Clients").fill("tide-gauge")
+        visitor.button("Add").click()
+        visitor.field("Your password").fill("not mine")
+        visitor.button("Go on").click()
+        visitor.says("Your present password is another one.")
+        visitor.field("Your password").fill(PASSWORD)
+        visitor.button("Go on").click()
+        visitor.says(f"A link for {name}")
+        visitor.goto("/users")
+        visitor.button(f"Link for a password: {name}").click()
+        visitor.says(f"A link for {name}")
+
+
+def test_a_link_in_a_mail_leads_to_the_page_and_signs_nobody_out(
+    chromium: Browser, harbour: Harbour
+) -> None:
+    path = f"/messages/{harbour.delivered[0]}"
+    with Visitor(chromium, harbour.site) as visitor:
+        page = visitor.sign_in(harbour.admin)
+        visitor.from_elsewhere(path)
+        visitor.link("there").click()
+        page.wait_for_url(f"**{path}")
+        expect(page.locator("h1")).not_to_have_text("Going on…")
+        assert visitor.is_in()
+    with Visitor(chromium, harbour.site) as nobody:
+        nobody.from_elsewhere(path)
+        nobody.link("there").click()
+        nobody.page.wait_for_url("**/login?next=*")
+        nobody.field("Name").fill(f"{harbour.admin.name}@{DOMAIN}")
+        nobody.field("Password").fill(PASSWORD)
+        nobody.button("Sign in").click()
+        nobody.page.wait_for_url(f"**{path}")
 
 
 def test_who_signs_out_everywhere_is_out_everywhere(chromium: Browser, harbour: Harbour) -> None:

@@ -1,6 +1,6 @@
 """A migrated ledger on a real MariaDB, and a room in it for each test: a client of its own."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
@@ -38,6 +38,8 @@ from main_server.messages.settle import settle
 from main_server.settings import Database
 from main_server.tables import attempts, data_keys, messages
 from tests import factories
+from tests.integration.main_server.office import Office, opened_office
+from tests.integration.main_server.people import People
 
 MASTER = MasterKey(b"m" * 32)
 KEYS_SCHEMA = "gatepost_keys"
@@ -72,6 +74,17 @@ def ring(engine: Engine) -> Keyring:
 @pytest.fixture
 def room(engine: Engine, ring: Keyring) -> "Room":
     return Room(engine, ring)
+
+
+@pytest.fixture
+async def office(engine: Engine, ring: Keyring) -> AsyncIterator[Office]:
+    async with opened_office(engine, ring) as office:
+        yield office
+
+
+@pytest.fixture
+def people(engine: Engine) -> People:
+    return People(engine)
 
 
 @pytest.fixture

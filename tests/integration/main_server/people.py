@@ -10,7 +10,9 @@ from sqlalchemy import Engine, text
 from gatepost.people import UserRole
 from main_server.ca import repository as domains
 from main_server.database import transact
+from main_server.sessions import repository as session_rows
 from main_server.sessions import service as sessions
+from main_server.sessions.repository import Session
 from main_server.sessions.service import Opened, Try
 from main_server.users import links, repository, service
 from main_server.users.passwords import hash_password
@@ -64,6 +66,12 @@ class People:
 
     def row(self) -> User:
         found = transact(self.engine, lambda c: repository.find(c, self.domain, self.name))
+        assert found is not None
+        return found
+
+    def session(self, opened: Opened) -> tuple[Session, User]:
+        session_id = opened.session_id.bytes
+        found = transact(self.engine, lambda c: session_rows.find(c, session_id))
         assert found is not None
         return found
 

@@ -86,7 +86,7 @@ class FakeMainServer:
             case "POST /session" | "POST /session/refresh":
                 return 200, {"access_token": self.token(), "refresh_token": "fresh"}
             case "POST /password/reset":
-                return 200, {"browser": "by a link"}
+                return 200, {"browser": "by a link", "domain": "example.com"}
             case "GET /session":
                 return 200, PERSON
             case "GET /endings":
@@ -107,7 +107,9 @@ class Browser:
         self.main_server = MainServer(client)
         self.stop = asyncio.Event()
         pages = Pages(ASSETS)
-        context = Context(self.main_server, self.keys, pages, ASSETS, "gatepost", own, self.stop)
+        context = Context(
+            self.main_server, self.keys, pages, ASSETS, "gatepost", (), own, self.stop
+        )
         app: Any = Requests(
             create_app(context, strict_transport=True),
             self.log,

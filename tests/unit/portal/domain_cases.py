@@ -28,17 +28,30 @@ OTHER: dict[str, Any] = {
     "clients": 3,
     "people": 0,
     "waiting": 7,
+    "time_zone": HOSTILE,
 }
 DOMAINS = [Domain(**(DOMAIN | given)) for given in ({}, OTHER, OTHER | {"disabled_at": NOW})]
 SETTINGS = {"domain": HOSTILE, "queue_prefix": HOSTILE, "max_undelivered": HOSTILE}
-SETTINGS |= {"retention_days": HOSTILE}
+SETTINGS |= {"retention_days": HOSTILE, "time_zone": HOSTILE}
 CASES: list[tuple[str, dict[str, Any]]] = [
-    ("domains.html", {"domains": some, "typed": SETTINGS, "problem": problem})
+    (
+        "domains.html",
+        {"domains": some, "typed": SETTINGS, "zones": ("UTC", HOSTILE), "problem": problem},
+    )
     for some in ([], DOMAINS)
     for problem in WRONG
 ]
 CASES += [
-    ("domain.html", {"domain": one, "typed": SETTINGS, "done": done, "problem": problem})
+    (
+        "domain.html",
+        {
+            "domain": one,
+            "typed": SETTINGS,
+            "zones": ("UTC", HOSTILE),
+            "done": done,
+            "problem": problem,
+        },
+    )
     for one in DOMAINS
     for done in (None, HOSTILE)
     for problem in WRONG

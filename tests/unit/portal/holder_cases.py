@@ -202,6 +202,7 @@ CASES += [
         "tokens.html",
         {
             "tokens": tokens,
+            "following": following,
             "lives": {"60": HOSTILE},
             "typed": {"client": HOSTILE, "minutes": HOSTILE},
             "done": done,
@@ -209,7 +210,7 @@ CASES += [
         },
     )
     for tokens in ([], [(TOKENS[0], state) for state in ("open", "used", "withdrawn", "over")])
-    for done in (False, True)
+    for done, following in ((False, None), (True, HOSTILE))
     for problem in WRONG
 ]
 CASES += [

@@ -83,6 +83,7 @@ async def test_a_domain_is_added_with_what_is_set(eve: Browser) -> None:
         "queue_prefix": "b",
         "max_undelivered": 5,
         "retention_days": None,
+        "time_zone": None,
     }
     page = await eve.get(answer.headers["location"])
     assert "The domain is there." in page.text

@@ -128,7 +128,9 @@ async def test_who_may_not_see_it_is_told_before_a_stream_begins(admin: Browser)
     assert (await admin.get("/overview")).status_code == 403
     assert (await admin.get("/overview/stream")).status_code == 403
     admin.http.cookies.clear()
-    assert (await admin.get("/overview/stream")).headers["location"] == "/login"
+    by_script = {"sec-fetch-dest": "empty"}
+    answer = await admin.http.get("/overview/stream", headers=by_script)
+    assert answer.headers["location"] == "/login"
 
 
 async def test_it_goes_on_with_what_is_new_and_says_when_nobody_can_be_asked(

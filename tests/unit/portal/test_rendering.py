@@ -30,6 +30,7 @@ from gatepost.shown import (
 )
 from portal.assets import read_bootstrap, with_dark
 from portal.filters import Filters
+from portal.pages.users import Looked
 from portal.rendering import Pages
 from portal.visits import Visit
 from tests.unit.portal import domain_cases, holder_cases
@@ -54,9 +55,24 @@ ACCOUNT: dict[str, Any] = {"zones": ("UTC", HOSTILE), "done": HOSTILE}
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("login.html", {"domain": domain, "done": done, "problem": problem, "typed": HOSTILE})
     for domain in (None, HOSTILE)
-    for done in ("", "signed-out", "password-set", HOSTILE)
+    for done in ("", "signed-out", "password-set", "over", HOSTILE)
     for problem in (None, PROBLEM, {"detail": HOSTILE})
 ]
+CASES += [
+    (
+        "prove.html",
+        {
+            "held": {HOSTILE: HOSTILE},
+            "by_code": by_code,
+            "field": HOSTILE,
+            "back": HOSTILE,
+            "problem": problem,
+        },
+    )
+    for by_code in (True, False)
+    for problem in (None, PROBLEM, {"detail": HOSTILE})
+]
+CASES += [("arriving.html", {"address": HOSTILE})]
 CASES += [("set_password.html", {"problem": problem}) for problem in (None, PROBLEM)]
 CASES += [
     ("problem.html", {"problem": problem}) for problem in (PROBLEM, {"title": "t", "detail": "d"})
@@ -213,7 +229,7 @@ CASES += [
     for full in (True, False)
 ]
 FOR_PEOPLE = {"messages.html", "message.html", "failed.html", "redrive.html"}
-FOR_PEOPLE |= {"users.html", "user.html", "user_link.html"}
+FOR_PEOPLE |= {"prove.html", "users.html", "user.html", "user_link.html"}
 FOR_PEOPLE |= {name for name, _ in holder_cases.CASES}
 FOR_PEOPLE |= {name for name, _ in domain_cases.CASES}
 PARTS = {
@@ -236,7 +252,19 @@ ACCOUNTS = [
 ]
 TYPED = {"name": HOSTILE, "role": "admin", "clients": HOSTILE}
 CASES += [
-    ("users.html", {"accounts": some, "roles": ["user"], "problem": p, "typed": TYPED, "done": d})
+    (
+        "users.html",
+        {
+            "accounts": some,
+            "roles": ["user"],
+            "problem": p,
+            "typed": TYPED,
+            "done": d,
+            "looked": looked,
+            "following": following,
+        },
+    )
+    for looked, following in ((Looked(), None), (Looked(HOSTILE), None), (Looked("", "a"), HOSTILE))
     for some in ([], ACCOUNTS)
     for p in (None, PROBLEM)
     for d in (None, HOSTILE)

@@ -33,7 +33,8 @@ async def test_who_has_not_signed_in_whole_is_sent_there(
 ) -> None:
     signed_in.main.refuse("GET /session", 403, slug)
     answer = await signed_in.get("/account")
-    assert (answer.status_code, answer.headers["location"]) == (303, page)
+    assert answer.status_code == 303
+    assert answer.headers["location"].partition("?")[0] == page
     assert signed_in.http.cookies.get(cookies.ACCESS), "they are still on their way"
 
 
@@ -66,7 +67,8 @@ async def test_a_wrong_code_is_told_and_is_not_repeated(signed_in: Browser) -> N
 async def test_nobody_gives_a_code_before_the_password(browser: Browser) -> None:
     for path in ("/login/code", "/account/second-step", "/account/second-step/key.svg"):
         answer = await browser.get(path)
-        assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+        assert answer.status_code == 303
+        assert answer.headers["location"].partition("?")[0] == "/login"
 
 
 async def test_what_is_set_up_is_shown_as_picture_and_text_and_kept_by_nobody(

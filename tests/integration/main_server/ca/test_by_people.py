@@ -58,10 +58,10 @@ def calling(room: CaRoom, online: OnlineCa, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def admin_of(domain: str) -> Viewer:
-    return Viewer("02", "bob", UserRole.ADMIN, domain)
+    return Viewer("02", "bob", UserRole.ADMIN, domain, proof_wanted=None)
 
 
-EVE = Viewer("03", "eve", UserRole.SUPER_ADMIN, "gatepost")
+EVE = Viewer("03", "eve", UserRole.SUPER_ADMIN, "gatepost", proof_wanted=None)
 
 
 @pytest.fixture

@@ -34,6 +34,7 @@ from main_server.keys.service import Keyring
 from main_server.sessions import service as sessions
 from main_server.tables import certificates as certificates_table
 from main_server.users import links
+from main_server.users import service as users
 from tests.integration.main_server.people import HASH, People
 
 ACTOR = "gatepost://gatepost/user/eve"
@@ -71,6 +72,7 @@ def test_a_new_one_is_there_for_the_edge_and_for_workers(
         "queue": f"{domain}:messages",
         "max_undelivered": 1_000,
         "retention_days": None,
+        "time_zone": None,
     }
 
 
@@ -269,16 +271,39 @@ def test_the_command(
     said = json.loads(command("change", name, "--queue-prefix", "", "--json"))
     assert (said["queue"], said["former_queues"]) == (None, [f"{name}:messages"])
     assert (said["max_undelivered"], said["retention_days"]) == (5, 90)
+    command("change", name, "--time-zone", "Mars/Phobos", code=3)
+    command("change", name, "--time-zone", "Europe/Berlin")
     command("disable", name, code=2)
     command("disable", name, "--reason", "a test")
     listed = [one for one in command("list").splitlines() if one.startswith(f"{name}  ")]
     assert listed == [
         f"{name}  disabled  the shared queue  at most 5 undelivered, kept 90 days"
-        "  0 clients, 0 people"
+        "  0 clients, 0 people  Europe/Berlin"
     ]
     said = json.loads(command("enable", name, "--json"))
     assert said["disabled_at"] is None
     command("change", name, "--max-undelivered", "0", code=3)
+    said = json.loads(command("change", name, "--time-zone", "", "--json"))
+    assert said["time_zone"] is None
     command("enable", "nowhere.example", code=4)
     (entry,) = audited(engine, name, "domain.disabled")
     assert entry["actor"].startswith("shell:")
+
+
+def test_its_people_who_have_chosen_none_read_times_in_its_zone(
+    engine: Engine, domain: str
+) -> None:
+    people = People(engine, domain=domain)
+    user = people.with_password()
+    assert people.sign_in().time_zone is None
+    wanted = DomainSettings(queue_prefix=domain, max_undelivered=1_000, time_zone="Asia/Tokyo")
+    service.change(engine, domain, wanted, NOW, ACTOR)
+    opened = people.sign_in()
+    assert opened.time_zone == "Asia/Tokyo"
+    assert people.refresh(opened.refresh_token).time_zone == "Asia/Tokyo"
+    assert users.set_time_zone(engine, user, "Europe/Berlin") == "Europe/Berlin"
+    assert people.sign_in().time_zone == "Europe/Berlin"
+    assert users.set_time_zone(engine, people.row(), None) == "Asia/Tokyo"
+    assert people.sign_in().time_zone == "Asia/Tokyo"
+    entry = audited(engine, domain, "domain.changed")[-1]
+    assert (entry["time_zone"], entry["time_zone_before"]) == ("Asia/Tokyo", None)

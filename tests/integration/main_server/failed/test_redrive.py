@@ -28,11 +28,22 @@ from main_server.keys.lifetimes import MAX_LIFETIME
 from main_server.messages.in_state import Place
 from main_server.reading.search import Query
 from main_server.reconcile.to_queue import ToQueue
+from main_server.users import service as users
+from main_server.users.repository import User
+from main_server.users.service import Rights
+from main_server.users.viewer import UserRole, Viewer
 from tests.integration.main_server.conftest import settlement
 from tests.integration.main_server.keys.conftest import wait_for_locks
+from tests.integration.main_server.people import TESTER, People
 from tests.integration.main_server.reconcile.conftest import clock_ahead
 from tests.integration.main_server.town import SUPER, Town, span
 
+ENDS: list[Callable[[People, User], object]] = [
+    lambda people, user: users.disable(people.engine, user, people.now, TESTER),
+    lambda people, user: users.change_rights(
+        people.engine, user, Rights(role=UserRole.USER), people.now, TESTER
+    ),
+]
 LAST = b"\xff" * 16
 
 
@@ -324,3 +335,24 @@ async def test_what_is_redriven_is_delivered(town: Town, redis_url: str) -> None
     (answer,) = town.client("a").offer(DeliveryOffer(message_id=message_id, attempt=2))
     assert answer.result == "delivered"
     assert town.client("a").status(message_id) == ("delivered", None, 2)
+
+
+@pytest.mark.parametrize("end", ENDS, ids=["disabled", "a user now"])
+def test_of_who_may_not_go_on_none_goes_on(
+    town: Town, end: Callable[[People, User], object]
+) -> None:
+    """Others' do; and another administrator begins it anew."""
+    people = People(town.engine, domain=town.domain)
+    user = people.with_password(role=UserRole.ADMIN)
+    ids = failed(town, 3)
+    viewer = Viewer(str(UUID(bytes=user.user_id)), user.name, user.role, user.domain)
+    order = Order(selection(town), 1)
+    theirs = service.start(town.engine, viewer, order, uuid4(), now())
+    anothers = start(town, rate=1)
+    end(people, people.row())
+    assert look(town, theirs).state == "stopped"
+    assert look(town, theirs).ended_at is not None
+    assert look(town, anothers).state == "running"
+    drain(town, anothers)
+    assert states(town, ids) == ["queued"] * 3
+    assert look(town, theirs).redriven == 0

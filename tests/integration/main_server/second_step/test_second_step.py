@@ -21,8 +21,8 @@ from main_server.sessions.backoff import Kind
 from main_server.users import service as users
 from tests.acceptance.test_roles import routes_of
 from tests.integration.main_server.conftest import MASTER
+from tests.integration.main_server.office import Office
 from tests.integration.main_server.people import HASH, TESTER, People
-from tests.integration.main_server.second_step.conftest import Office
 
 
 class Phone:
@@ -94,6 +94,7 @@ SETTING_UP = {
     ("GET", "/api/portal/second-step"),
     ("POST", "/api/portal/second-step"),
     ("POST", "/api/portal/second-step/confirm"),
+    ("POST", "/api/portal/session/proof"),
 }
 GIVING = {("POST", "/api/portal/session/second-step")}
 WITHOUT = {

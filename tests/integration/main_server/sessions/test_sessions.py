@@ -4,7 +4,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine
 
 from gatepost.errors import NotSignedIn, WrongCredentials
 from main_server.database import transact
@@ -12,11 +11,6 @@ from main_server.sessions import repository, service
 from main_server.sessions.service import BOTH_COUNT, IDLE, LIFETIME
 from main_server.users import service as users
 from tests.integration.main_server.people import TESTER, People
-
-
-@pytest.fixture
-def people(engine: Engine) -> People:
-    return People(engine)
 
 
 def is_over(people: People, token: str | None) -> bool:
@@ -166,3 +160,18 @@ def test_the_time_before_is_kept(people: People) -> None:
     assert previous is not None
     assert abs(previous - began) < timedelta(milliseconds=1)
     assert people.row().last_login_at == found[0].created_at
+
+
+def test_who_signs_in_again_in_a_browser_ends_the_session_that_it_had(people: People) -> None:
+    people.with_password()
+    before, elsewhere = people.sign_in().refresh_token, people.sign_in().refresh_token
+    assert before is not None
+    session_id, _, secret = before.split(".")
+    for none in ("", "x", "é.x.y", f"{session_id}.wrong.{secret}", "0" * 32 + ".x.y"):
+        service.end_by(people.engine, none, people.now)
+    before = people.refresh(before).refresh_token
+    assert before is not None, "nothing came of guesses"
+    service.end_by(people.engine, before, people.now)
+    assert people.audited()[-1] == "session.ended"
+    assert is_over(people, before)
+    assert not is_over(people, elsewhere)

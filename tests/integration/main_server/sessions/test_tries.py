@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import text
 
 from gatepost.errors import TooManyTries
 from main_server.database import transact
@@ -15,11 +15,6 @@ from main_server.sessions.backoff import FORGOTTEN, Kind, keys_for
 from tests.integration.main_server.people import People
 
 A_WHILE = 1200
-
-
-@pytest.fixture
-def people(engine: Engine) -> People:
-    return People(engine)
 
 
 def tries_until_refused(people: People, most: int, **given: str) -> int:
@@ -186,3 +181,12 @@ def test_waits_are_short_wherever_one_is(people: People) -> None:
         with pytest.raises(TooManyTries) as refused:
             tries_until_refused(people, 1, address=where) or people.try_(address=where)
         assert timedelta(seconds=refused.value.retry_after) <= timedelta(seconds=60)
+
+
+def test_of_ipv6_a_whole_network_is_one(people: People) -> None:
+    """Everybody has 2 to the 64 addresses in theirs."""
+    network = f"2001:db8:{uuid4().hex[:4]}:{uuid4().hex[:4]}"
+    for number in range(Kind.HERE.value):
+        people.try_(address=f"{network}::{number:x}")
+    with pytest.raises(TooManyTries):
+        people.try_(address=f"{network}:aaaa:bbbb:cccc:dddd")

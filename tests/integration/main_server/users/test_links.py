@@ -4,7 +4,6 @@ them, too."""
 from collections.abc import Callable
 
 import pytest
-from sqlalchemy import Engine
 
 from gatepost.errors import NotSignedIn, TokenRefused
 from main_server.users import links, repository, service
@@ -18,11 +17,6 @@ ENDS: list[Callable[[People, User], object]] = [
     lambda people, user: service.set_password(people.engine, user, OTHER, people.now, TESTER),
 ]
 ACTS = pytest.mark.parametrize("end", ENDS, ids=["disable", "sign-out", "new-password"])
-
-
-@pytest.fixture
-def people(engine: Engine) -> People:
-    return People(engine)
 
 
 def is_good(people: People, token: str) -> bool:

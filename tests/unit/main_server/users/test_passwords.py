@@ -3,10 +3,11 @@
 import os
 
 import pytest
+from argon2 import PasswordHasher, extract_parameters
 
 from gatepost.errors import Invalid, TooManyTries
 from main_server.users import passwords
-from main_server.users.passwords import Passwords, check_password, hash_password, is_right
+from main_server.users.passwords import Costs, Passwords, check_password, hash_password, is_right
 
 GOOD = "a long walk in the fog"
 
@@ -75,10 +76,54 @@ def test_nobody_takes_as_long_as_somebody(monkeypatch: pytest.MonkeyPatch) -> No
             return True
 
     kept = hash_password(GOOD)
-    monkeypatch.setattr(passwords, "_hasher", Hasher())
+    monkeypatch.setattr(passwords._COSTS, "now", Hasher())
     assert not is_right(None, "wrong")
     [nobodys] = compared
     assert nobodys.split("$")[:4] == kept.split("$")[:4]
+
+
+CHEAP = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1)
+DEARER = PasswordHasher(time_cost=2, memory_cost=64, parallelism=1)
+
+
+def test_when_they_are_to_cost_more_all_looks_cost_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of nobody, of a hash of a former cost, of one of today's, right or wrong."""
+    costs, compared = Costs(DEARER, CHEAP), []
+    hashes = {"former": CHEAP.hash(GOOD), "today's": DEARER.hash(GOOD), "nobody's": None}
+    real = costs._matches
+
+    def matches(hashed: str, password: str) -> bool:
+        compared.append(extract_parameters(hashed))
+        return real(hashed, password)
+
+    monkeypatch.setattr(costs, "_matches", matches)
+    both = [extract_parameters(one.hash("")) for one in (DEARER, CHEAP)]
+    for whose, kept in hashes.items():
+        for password in (GOOD, "wrong", "nobody has this password"):
+            compared.clear()
+            assert costs.is_right(kept, password) == (password == GOOD and kept is not None), whose
+            assert compared == both, whose
+
+
+async def test_a_hash_of_a_former_cost_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passwords, "_COSTS", Costs(DEARER, CHEAP))
+    anew = await Passwords().made_anew(CHEAP.hash(GOOD), GOOD)
+    assert anew is not None
+    assert extract_parameters(anew) == extract_parameters(DEARER.hash(""))
+    assert is_right(anew, GOOD)
+    assert await Passwords().made_anew(anew, GOOD) is None
+
+
+def test_what_looks_the_same_is_the_same() -> None:
+    """One system types é as one character, another as two."""
+    composed, apart = "caf\u00e9 au lait, s'il vous", "cafe\u0301 au lait, s'il vous"
+    assert is_right(hash_password(composed), apart)
+    assert is_right(hash_password(apart), composed)
+    with pytest.raises(Invalid):
+        check_password("e\u0301" * 6 + "abcdef"[:5], "alice")
+    assert not is_right(hash_password(composed), "cafe au lait, s'il vous")
 
 
 async def test_too_many_at_once_are_asked_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,13 +4,14 @@ It demands a second step of who administers, as it does in production.
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any, cast
+from uuid import uuid4
 
 import httpx
-import pytest
 from sqlalchemy import Engine
 
 from gatepost.clock import Clock, from_ms
@@ -67,6 +68,8 @@ class Office:
     app: Any
     http: httpx.AsyncClient
     clock: Stopped
+    address: str = field(default_factory=lambda: uuid4().hex)
+    """Of the browsers at this one: each office has its own time, and tries are counted by it."""
 
     @property
     def now(self) -> datetime:
@@ -87,13 +90,13 @@ class Office:
         return await self.http.request(method, f"/api/portal{path}", headers=headers, json=body)
 
     async def give(
-        self, token: str, code: str, path: str = "/session/second-step", address: str = "x"
+        self, token: str, code: str, path: str = "/session/second-step"
     ) -> httpx.Response:
-        return await self.ask(token, "POST", path, code=code, address=address)
+        return await self.ask(token, "POST", path, code=code, address=self.address)
 
 
-@pytest.fixture
-async def office(engine: Engine, ring: Keyring) -> AsyncIterator[Office]:
+@asynccontextmanager
+async def opened_office(engine: Engine, ring: Keyring) -> AsyncIterator[Office]:
     ledger, nobody, clock = Ledger(engine, 2), cast(Any, None), Stopped()
     there = cast(Any, AsPortal())
     context = Context(
@@ -104,8 +107,3 @@ async def office(engine: Engine, ring: Keyring) -> AsyncIterator[Office]:
     transport = httpx.ASGITransport(whole, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="https://main.example") as http:
         yield Office(app, http, clock)
-
-
-@pytest.fixture
-def people(engine: Engine) -> People:
-    return People(engine)
