@@ -62,6 +62,8 @@ def test_no_other_user_is_left(maria_server: MariaServer) -> None:
     users = ask(maria_server, "SELECT User, Host FROM mysql.user WHERE User <> 'mariadb.sys'")
     assert sorted(users) == [
         ("gatepost_analytics", "127.0.0.1"),
+        ("gatepost_backup", "127.0.0.1"),
+        ("gatepost_drill", "127.0.0.1"),
         ("gatepost_lake", "127.0.0.1"),
         ("gatepost_main", "127.0.0.1"),
         ("gatepost_migrate", "127.0.0.1"),
