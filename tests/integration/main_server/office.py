@@ -90,9 +90,13 @@ class Office:
         return await self.http.request(method, f"/api/portal{path}", headers=headers, json=body)
 
     async def give(
-        self, token: str, code: str, path: str = "/session/second-step"
+        self,
+        token: str,
+        code: str,
+        path: str = "/session/second-step",
+        address: str | None = None,
     ) -> httpx.Response:
-        return await self.ask(token, "POST", path, code=code, address=self.address)
+        return await self.ask(token, "POST", path, code=code, address=address or self.address)
 
 
 @asynccontextmanager

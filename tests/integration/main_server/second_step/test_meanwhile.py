@@ -15,8 +15,8 @@ from main_server.sessions import repository as rows
 from main_server.sessions import service as sessions
 from main_server.sessions.service import UNTIL_CODE, Opened
 from main_server.users.repository import User
+from tests.integration.main_server.office import Office
 from tests.integration.main_server.people import People
-from tests.integration.main_server.second_step.conftest import Office
 from tests.integration.main_server.second_step.test_second_step import (
     Phone,
     begin,
