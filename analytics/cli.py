@@ -11,7 +11,7 @@ import typer
 
 from gatepost.cli.commands import needs
 
-needs("prometheus_client", "pymysql", "pyspark", "sqlalchemy")
+needs("prometheus_client", "pymysql", "pyspark", "sqlalchemy", extras="server,analytics")
 
 analytics = typer.Typer(
     help="The nightly pipeline: the lake and the reports.",

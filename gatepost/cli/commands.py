@@ -17,11 +17,19 @@ from gatepost.cli.failure import Failure
 GROUP = "gatepost.commands"
 
 
-def needs(*modules: str) -> None:
-    """For the module of an entry point: an ImportError unless these can be imported."""
+class NotInstalled(ImportError):
+    """A library that a command wants. `extras` of ours bring it."""
+
+    def __init__(self, module: str, extras: str) -> None:
+        super().__init__(f"{module} is not installed", name=module)
+        self.extras = extras
+
+
+def needs(*modules: str, extras: str = "server") -> None:
+    """For the module of an entry point: raises NotInstalled unless these can be imported."""
     for module in modules:
         if find_spec(module) is None:
-            raise ImportError(f"{module} is not installed", name=module)
+            raise NotInstalled(module, extras)
 
 
 class Commands(TyperGroup):
@@ -52,7 +60,8 @@ class Commands(TyperGroup):
             command = get_group(added)
         except Exception as error:
             words = f"`gatepost {entry.name}` can't be loaded here: {error}."
-            hint = "It is for the machines of the gateway: pip install 'gatepost[server]'."
+            extras = error.extras if isinstance(error, NotInstalled) else "server"
+            hint = f"It is for the machines of the gateway: pip install 'gatepost[{extras}]'."
             raise Failure("usage", words, hint) from error
         self.add_command(command, entry.name)
 

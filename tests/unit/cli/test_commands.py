@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gatepost.cli.commands import needs
+from gatepost.cli.commands import NotInstalled, needs
 
 WORKING = """
 import typer
@@ -84,5 +84,6 @@ def test_a_built_in_command_is_not_replaced(folder: Path) -> None:
 
 def test_a_module_says_what_it_needs() -> None:
     needs("json", "typer")
-    with pytest.raises(ImportError, match="nothing_like_it is not installed"):
-        needs("json", "nothing_like_it")
+    with pytest.raises(NotInstalled, match="nothing_like_it is not installed") as raised:
+        needs("json", "nothing_like_it", extras="server,analytics")
+    assert raised.value.extras == "server,analytics"
