@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from gatepost.errors import (
@@ -42,6 +43,7 @@ from portal.pages import (
     tokens,
     users,
 )
+from portal.visits import seen
 
 PAGES = (
     files, signing_in, code, second_step, links, account, overview, messages, failed, rights, users,
@@ -64,7 +66,9 @@ def create_api(context: Context) -> FastAPI:
         dependencies=[Depends(_note_route)],
     )
     for pages in PAGES:
-        api.include_router(pages.create_router(context))
+        router = pages.create_router(context)
+        _answer_head(router)
+        api.include_router(router)
 
     async def refuse(request: Request, error: Exception) -> Response:
         return _refuse(context, request, in_our_words(error))
@@ -74,6 +78,13 @@ def create_api(context: Context) -> FastAPI:
     return api
 
 
+def _answer_head(router: APIRouter) -> None:
+    """As GET, without the page, which the server leaves out: for whoever watches that we work."""
+    for route in router.routes:
+        if isinstance(route, APIRoute) and route.methods and "GET" in route.methods:
+            route.methods.add("HEAD")
+
+
 async def _note_route(request: Request) -> None:
     """The event of this request names the route, never the path: a link's secret is in it."""
     context_of(request.scope).route = request.scope["route"].path
@@ -81,8 +92,8 @@ async def _note_route(request: Request) -> None:
 
 def _refuse(context: Context, request: Request, error: Exception) -> Response:
     about = context_of(request.scope)
-    problem = describe(error.why if isinstance(error, proving.Held) else error, about.request_id)
-    about.fields["problem"] = problem.document["type"]
+    why = error.why if isinstance(error, proving.Held) else error
+    about.fields["problem"] = describe(why).document["type"]
     if isinstance(error, NotSignedIn):
         cookies.forget_tokens(request)
         if ways.is_from_elsewhere(request):
@@ -96,9 +107,4 @@ def _refuse(context: Context, request: Request, error: Exception) -> Response:
         return proving.page(context, request, error)
     if isinstance(error, SecondStepMissing):
         return RedirectResponse(second_step.SET_UP_PAGE, 303)
-    page = context.pages.make(
-        request, "problem.html", None, problem.status, problem=problem.document
-    )
-    for name, value in problem.headers:
-        page.headers[name.decode()] = value.decode()
-    return page
+    return context.pages.make(request, "problem.html", seen(context, request), error=error)

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from gatepost.clock import iso, to_ms
-from gatepost.errors import Invalid
+from gatepost.errors import FieldError, Invalid
 from gatepost.identity import is_domain, is_name
 from gatepost.zones import begin_of
 
@@ -42,8 +42,8 @@ class Filters:
         been typed there, and none is to get into an address.
         """
         whole = {
-            "from": _day(self.first, zone),
-            "to": _day(self.last, zone, following=True),
+            "from": _day("from", self.first, zone),
+            "to": _day("to", self.last, zone),
             "status": self.status,
             "reason": self.reason,
             "client": _client(self.client.strip()),
@@ -74,21 +74,27 @@ def filters_in(given: Mapping[str, str]) -> Filters:
 def _client(text: str) -> str:
     domain, _, name = text.rpartition(":")
     if text and not (is_name(name) and (not domain or is_domain(domain))):
-        raise Invalid("A client is written as its name, or as domain:name.")
+        raise _refused("client", "is written as its name, or as domain:name")
     return text
 
 
 def _domain(text: str) -> str:
     if text and not is_domain(text):
-        raise Invalid("A domain is written as example.com.")
+        raise _refused("domain", "is written as example.com")
     return text
 
 
-def _day(text: str, zone: ZoneInfo, *, following: bool = False) -> str:
+def _day(field: str, text: str, zone: ZoneInfo) -> str:
+    """When it begins; of the last one, when it is over."""
     if not text:
         return ""
     try:
-        day = date.fromisoformat(text) + timedelta(days=following)
+        day = date.fromisoformat(text) + timedelta(days=field == "to")
         return iso(to_ms(begin_of(day, zone)))
     except (ValueError, OverflowError):
-        raise Invalid("A day is written as 2026-11-18.") from None
+        raise _refused(field, "is a day, written as 2026-11-18") from None
+
+
+def _refused(field: str, words: str) -> Invalid:
+    """As the main server would say it."""
+    return Invalid(errors=[FieldError(f"/{field}", words)])

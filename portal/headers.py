@@ -27,15 +27,25 @@ ALWAYS: list[Header] = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+    (b"cache-control", b"no-store"),  # of pages, of redirects with cookies, of refusals
 ]
 STRICT_TRANSPORT: Header = (b"strict-transport-security", b"max-age=31536000")
 
 
 def allow_our_script(request: Request) -> None:
     """On a page with live parts: a script of ours, which asks here and nowhere else."""
-    context, name = context_of(request.scope), b"content-security-policy"
+    _say_instead(request, b"content-security-policy", LIVE_POLICY.encode())
+
+
+def allow_keeping(request: Request) -> None:
+    """Of what is for everybody, and whose address is another one when it changes."""
+    _say_instead(request, b"cache-control", b"public, max-age=31536000, immutable")
+
+
+def _say_instead(request: Request, name: bytes, value: bytes) -> None:
+    context = context_of(request.scope)
     others = [one for one in context.headers if one[0] != name]
-    context.headers = [*others, (name, LIVE_POLICY.encode())]
+    context.headers = [*others, (name, value)]
 
 
 class Headers:

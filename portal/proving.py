@@ -12,7 +12,6 @@ from fastapi import Request, Response
 
 from gatepost.errors import CodeWanted, GatepostError, Invalid, TooManyTries, WrongCode
 from gatepost.people import Proof
-from gatepost.problem import describe
 from portal.addresses import browser_of
 from portal.forms import CODE, PASSWORD
 
@@ -51,7 +50,7 @@ def page(context: "Context", request: Request, error: GatepostError) -> Response
         field, refused = error.field, error.why
     else:
         field, refused = CODE if isinstance(error, CodeWanted) else PASSWORD, None
-    page = context.pages.make(
+    return context.pages.make(
         request,
         "prove.html",
         request.state.visit,
@@ -62,6 +61,3 @@ def page(context: "Context", request: Request, error: GatepostError) -> Response
         back="/" + request.url.path.split("/")[1],
         error=refused,
     )
-    for name, value in describe(refused or error).headers:
-        page.headers[name.decode()] = value.decode()
-    return page

@@ -7,16 +7,15 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gatepost.cli.words import duration
-from gatepost.errors import GatepostError
 from gatepost.problem import describe
+from gatepost.service.requests import context_of
 from gatepost.zones import zone_of
-from portal import charts, forms, times
+from portal import charts, forms, refusals, times
 from portal.assets import Assets
 from portal.figures import figure
 from portal.lives import validity_of
+from portal.menu import menu_for
 from portal.visits import Visit
-
-_HEADERS = {"cache-control": "no-store"}
 
 
 class Pages:
@@ -36,6 +35,7 @@ class Pages:
             "chart_line": charts.line,
             "highest": charts.highest,
         }
+        self.environment.globals["told"] = refusals.told
         self._assets = assets
 
     def make(
@@ -45,27 +45,30 @@ class Pages:
         visit: Visit | None,
         status: int = 200,
         *,
-        error: GatepostError | None = None,
+        error: Exception | None = None,
         **shown: Any,
     ) -> HTMLResponse:
         """`visit` is that of the person whose page it is; None where nobody has signed in. `error`
         is why what they asked for was not done: the page says it, and has its status."""
-        if error is not None:
-            refused = describe(error)
-            status, shown["problem"] = refused.status, refused.document
-        shown.setdefault("problem", None)
+        about = context_of(request.scope)
+        problem = describe(error, about.request_id) if error else None
         zone = zone_of(visit.claims.time_zone if visit else None)
         with times.seen_from(zone):
             text = self.environment.get_template(template).render(
                 style=self._assets.style.path,
                 icon=self._assets.icon.path,
                 form_token=forms.token_of(request),
-                path=request.url.path,
+                menu=menu_for(visit.claims, request.url.path) if visit else None,
                 visit=visit,
                 zone=str(zone),
+                problem=problem.document if problem else None,
                 **shown,
             )
-        return HTMLResponse(text, status, headers=_HEADERS)
+        if problem is None:
+            return HTMLResponse(text, status)
+        about.fields["problem"] = problem.document["type"]
+        told = {name.decode(): value.decode() for name, value in problem.headers}
+        return HTMLResponse(text, problem.status, headers=told)
 
     def part(self, template: str, visit: Visit, **shown: Any) -> str:
         """Of a page that is shown already, as it is now."""

@@ -21,7 +21,7 @@ MOST_EACH, MOST = 4, 200
 SEND_SECONDS = 10.0
 """Who doesn't take what is sent for so long is not waited for."""
 AGAIN_MS = 1_000
-_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
+_HEADERS = {"x-accel-buffering": "no"}
 
 
 class Streams:

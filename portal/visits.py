@@ -52,12 +52,24 @@ def visitor(context: "Context") -> Any:
             token = (await _refresh(context, request)).access_token
             known = await _keys_for(context, token)
             claims = verify(token, known, context.keys.now())
-        visit = Visit(token, claims, await endings_for(context, token, claims))
-        request.state.visit = visit
+        found = Visit(token, claims, await endings_for(context, token, claims))
+        request.state.visit = found
         request.state.prove = partial(prove, context, request, token)
-        return visit
+        return found
 
     return Depends(visit)
+
+
+def seen(context: "Context", request: Request) -> Visit | None:
+    """Who looks, if that is clear without asking anybody: for a page that says what went wrong."""
+    found: Visit | None = getattr(request.state, "visit", None)
+    if found is not None:
+        return found
+    token = request.cookies.get(cookies.ACCESS, "")
+    try:
+        return Visit(token, verify(token, context.keys.known, context.keys.now()))
+    except NotSignedIn:
+        return None
 
 
 async def _keys_for(context: "Context", token: str) -> Mapping[str, Ed25519PublicKey]:

@@ -68,5 +68,6 @@ def _page(
         visit,
         filters=filters,
         page=page if error is None else AuditPage([], None, None, page.actions),
+        actions=[("", "anything"), *((one.action, one.in_words) for one in page.actions)],
         error=error,
     )

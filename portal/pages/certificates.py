@@ -118,6 +118,10 @@ async def _list(context: Context, visit: Visit, narrowed: Narrowed, after: str) 
     return await context.main_server.get("/certificates", visit.token, CertificatePage, **asked)
 
 
+def _within(days: int) -> str:
+    return f"within {days} {'day' if days == 1 else 'days'}"
+
+
 def _page(
     context: Context,
     request: Request,
@@ -132,8 +136,8 @@ def _page(
         visit,
         narrowed=narrowed,
         page=page,
-        states=STATES,
-        roles=list(Role),
-        expiring=[str(days) for days in DAYS],
+        states=[(one, one) for one in STATES],
+        roles=[("", "any"), *((one.value, one.value) for one in Role)],
+        expiring=[("", "any time"), *((str(days), _within(days)) for days in DAYS)],
         error=error,
     )

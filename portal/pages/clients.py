@@ -1,12 +1,13 @@
 """Clients, for administrators: who may send, and new ones."""
 
 import re
+from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from gatepost.errors import BadIdentity, GatepostError, Invalid, NameTaken, NotFound
+from gatepost.errors import BadIdentity, FieldError, GatepostError, Invalid, NameTaken, NotFound
 from gatepost.holders import Client, ClientOrder, ClientPage
 from gatepost.people import UserRole
 from portal import forms
@@ -16,6 +17,15 @@ from portal.visits import Visit, visitor
 MOST = 50
 TYPED = {"domain": "", "client": "", "rate_per_second": "100", "burst": "1000"}
 _CLIENT_ID = re.compile(r"\A[a-z0-9.-]{1,128}:[A-Za-z0-9_-]{1,64}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the list is narrowed to, as typed; `find` is the name of one."""
+
+    domain: str = ""
+    after: str = ""
+    find: str = ""
 
 
 def create_router(context: Context) -> APIRouter:
@@ -30,9 +40,13 @@ def create_router(context: Context) -> APIRouter:
         find: str = "",
         visit: Visit = signed_in,
     ) -> Response:
-        if find.strip():
-            return RedirectResponse(f"/clients/{checked(_whole(find.strip(), domain, visit))}", 303)
-        return await _list(context, request, visit, domain.strip(), after)
+        asked = Asked(domain.strip(), after, find.strip())
+        try:
+            if asked.find:
+                return RedirectResponse(f"/clients/{checked(_whole(asked, visit))}", 303)
+            return await _list(context, request, visit, asked)
+        except (Invalid, NotFound) as error:
+            return await _list(context, request, visit, asked, error=error)
 
     @router.post("")
     async def create(request: Request, visit: Visit = signed_in) -> Response:
@@ -40,7 +54,7 @@ def create_router(context: Context) -> APIRouter:
         try:
             made = await context.main_server.post("/clients", visit.token, _order(fields), Client)
         except (Invalid, NameTaken, NotFound, BadIdentity) as error:
-            return await _list(context, request, visit, "", "", error=error, typed=fields)
+            return await _list(context, request, visit, Asked(), error=error, typed=fields)
         return RedirectResponse(f"/clients/{made.client_id}?done=created", 303)
 
     return router
@@ -62,14 +76,14 @@ def client_in(fields: dict[str, str]) -> str:
 def number(fields: dict[str, str], name: str) -> int:
     text = fields.get(name, "").strip()
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise Invalid(f"{name.replace('_', ' ').capitalize()} is a whole number.")
+        raise Invalid(errors=[FieldError(f"/{name}", "is a whole number")])
     return int(text)
 
 
-def _whole(name: str, domain: str, visit: Visit) -> str:
+def _whole(asked: Asked, visit: Visit) -> str:
     everybodys = visit.claims.role is UserRole.SUPER_ADMIN
-    own = domain.strip() if everybodys else visit.claims.domain
-    return name if ":" in name else f"{own}:{name}"
+    own = asked.domain if everybodys else visit.claims.domain
+    return asked.find if ":" in asked.find else f"{own}:{asked.find}"
 
 
 def _order(fields: dict[str, str]) -> ClientOrder:
@@ -82,23 +96,24 @@ async def _list(
     context: Context,
     request: Request,
     visit: Visit,
-    domain: str,
-    after: str,
+    asked: Asked,
     *,
     error: GatepostError | None = None,
     typed: dict[str, str] | None = None,
 ) -> Response:
-    asked = {"domain": domain, "after": after, "limit": str(MOST)}
-    query = {name: value for name, value in asked.items() if value}
+    """All of them, where what was asked for is refused."""
+    meant = Asked() if error else asked
+    whole = {"domain": meant.domain, "after": meant.after, "limit": str(MOST)}
+    query = {name: value for name, value in whole.items() if value}
     page = await context.main_server.get("/clients", visit.token, ClientPage, **query)
-    more = {"domain": domain, "after": page.next or ""}
+    more = {"domain": meant.domain, "after": page.next or ""}
     return context.pages.make(
         request,
         "clients.html",
         visit,
         clients=page.clients,
-        domain=domain,
-        first=not after,
+        asked=asked,
+        first=not meant.after,
         following=f"/clients?{urlencode(more)}" if page.next else None,
         error=error,
         typed=TYPED | (typed or {}),

@@ -51,12 +51,4 @@ async def _give_code(context: Context, request: Request, visit: Visit) -> Respon
 
 
 def _form(context: Context, request: Request, error: GatepostError | None = None) -> Response:
-    page = context.pages.make(
-        request,
-        "code.html",
-        None,
-        error=error,
-    )
-    if isinstance(error, TooManyTries):
-        page.headers["retry-after"] = str(error.retry_after)
-    return page
+    return context.pages.make(request, "code.html", None, error=error)

@@ -1,11 +1,14 @@
 """The style sheet, the icon and the script."""
 
+import re
+
 from fastapi import APIRouter, Request, Response
 
 from gatepost.errors import NotFound
 from portal.context import Context
+from portal.headers import allow_keeping
 
-_FOR_GOOD = "public, max-age=31536000, immutable"
+_NO_WEIGHT = re.compile(r"\Aq\s*=\s*0(\.0*)?\Z")
 
 
 def create_router(context: Context) -> APIRouter:
@@ -16,10 +19,20 @@ def create_router(context: Context) -> APIRouter:
         asset = context.assets.by_path.get(request.url.path)
         if asset is None:
             raise NotFound()
-        headers = {"cache-control": _FOR_GOOD, "vary": "accept-encoding"}
-        if "gzip" in request.headers.get("accept-encoding", ""):
+        allow_keeping(request)
+        headers = {"vary": "accept-encoding"}
+        if _takes_gzip(request.headers.get("accept-encoding", "")):
             headers["content-encoding"] = "gzip"
             return Response(asset.packed, headers=headers, media_type=asset.media_type)
         return Response(asset.content, headers=headers, media_type=asset.media_type)
 
     return router
+
+
+def _takes_gzip(accepted: str) -> bool:
+    """Whether it is named, and not with the weight 0, by which it is forbidden."""
+    for one in accepted.lower().split(","):
+        coding, _, weight = (part.strip() for part in one.partition(";"))
+        if coding == "gzip":
+            return not _NO_WEIGHT.match(weight)
+    return False

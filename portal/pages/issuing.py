@@ -27,7 +27,7 @@ from gatepost.identity import Role
 from portal import forms
 from portal.context import Context
 from portal.pages.certificates import checked, find
-from portal.pages.clients import client_in
+from portal.pages.clients import client_in, number
 from portal.visits import Visit, visitor
 
 WAYS = {
@@ -42,7 +42,6 @@ TYPED = {
     "way": "csr", "csr": "",
 }  # fmt: skip
 _REFUSED = (Invalid, BadOrder, BadIdentity, BadSigningRequest, KeyUsedBefore, NameTaken)
-_NO_STORE = {"cache-control": "no-store"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +107,17 @@ def given_in(fields: dict[str, str]) -> Given:
     if way != "pkcs12":
         return Given(way, None, None)
     if fields.get("password", "") != fields.get("again", ""):
-        raise Invalid("The two are not the same. Type the password twice.")
+        words = "is not the same password"
+        raise Invalid(errors=[FieldError("/again", words)])
     return Given(way, None, fields.get("password", ""))
 
 
 def _order(fields: dict[str, str], given: Given) -> CertificateOrder:
     try:
-        role, days = Role(fields.get("role", "client")), fields.get("days", "").strip()
-        lives = float(int(days)) if days else None
+        role = Role(fields.get("role", "client"))
     except ValueError:
-        raise Invalid("A role is one that is offered, and days are a whole number.") from None
+        raise Invalid(errors=[FieldError("/role", "is one of those that are offered")]) from None
+    lives = float(number(fields, "days")) if fields.get("days", "").strip() else None
     return CertificateOrder(
         client_in(fields),
         role,
@@ -144,7 +144,7 @@ def _answer(
 
 def _file(name: str, media_type: str, content: bytes) -> Response:
     told = {"content-disposition": f'attachment; filename="{quote(name)}"'}
-    return Response(content, headers=_NO_STORE | told, media_type=media_type)
+    return Response(content, headers=told, media_type=media_type)
 
 
 def _form(

@@ -11,7 +11,7 @@ from uuid import UUID
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from gatepost.errors import GatepostError, Invalid, NotFound
+from gatepost.errors import FieldError, GatepostError, Invalid
 from gatepost.shown import (
     Message,
     MessagePage,
@@ -26,6 +26,7 @@ from portal.filters import Filters, filters_in
 from portal.visits import Visit, visitor
 
 STATUSES = ("queued", "delivered", "failed", "duplicate", "erased")
+_CHOICES = [("", "any"), *((one, one) for one in STATUSES)]
 _NOTHING = MessagePage([], None, None)
 
 
@@ -70,10 +71,10 @@ async def _find(
     context: Context, request: Request, visit: Visit, fields: dict[str, str]
 ) -> Response:
     """What was typed becomes an address, in which there is no number."""
-    if wanted := fields.get("message_id", "").strip():
-        return RedirectResponse(f"/messages/{_checked(wanted)}", 303)
     filters = filters_in(fields)
     try:
+        if wanted := fields.get("message_id", "").strip():
+            return RedirectResponse(f"/messages/{_checked(wanted)}", 303)
         filters = await _with_number(context, visit, filters, fields.get("number", ""))
     except Invalid as error:
         return _list_page(context, request, visit, filters, _NOTHING, error)
@@ -110,7 +111,7 @@ def _list_page(
         visit,
         filters=filters,
         page=page,
-        statuses=STATUSES,
+        statuses=_CHOICES,
         error=error,
     )
 
@@ -135,4 +136,5 @@ def _checked(message_id: str) -> UUID:
     try:
         return UUID(message_id)
     except ValueError:
-        raise NotFound("There is no message of this id: an id is 32 hex digits.") from None
+        words = "is 32 hex digits, with or without the strokes between them"
+        raise Invalid(errors=[FieldError("/message_id", words)]) from None

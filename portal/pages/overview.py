@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from fastapi import APIRouter, Request, Response
 
-from gatepost.errors import GatepostError, NotSignedIn, RetryableError
+from gatepost.errors import GatepostError, MethodNotAllowed, NotSignedIn, RetryableError
 from gatepost.loops import pause
 from gatepost.overview import Overview
 from gatepost.service.access_tokens import verify
@@ -43,6 +43,8 @@ def create_router(context: Context) -> APIRouter:
     @router.get("/stream")
     async def stream(request: Request, visit: Visit = signed_in) -> Response:
         """Who may not see it is told so before it begins."""
+        if request.method == "HEAD":
+            raise MethodNotAllowed("GET")
         shown = await _ask(context, visit)
         context_of(request.scope).event = "overview.streamed"
         give_back = context.streams.take(str(visit.claims.user_id))

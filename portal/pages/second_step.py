@@ -37,8 +37,7 @@ def create_router(context: Context) -> APIRouter:
         state = await context.main_server.get("/second-step", visit.token, SecondStep)
         if state.uri is None:
             raise NotFound()
-        headers = {"cache-control": "no-store"}
-        return Response(draw(state.uri), media_type="image/svg+xml", headers=headers)
+        return Response(draw(state.uri), media_type="image/svg+xml")
 
     @router.post(SET_UP_PAGE)
     async def begin(request: Request, visit: Visit = signed_in) -> Response:

@@ -15,6 +15,17 @@ from portal.context import Context
 from portal.visits import Visit, visitor
 from portal.ways import DOMAIN, login_path, next_of
 
+_DONE = {
+    "signed-out": "You are signed out.",
+    "password-set": (
+        "Your new password is set, and you are signed out everywhere. Sign in with it."
+    ),
+}
+"""What is said when something was done."""
+_NOT_DONE = {
+    "over": "Your session was over, and nothing was changed. Sign in, and do it once more.",
+}
+
 
 def create_router(context: Context) -> APIRouter:
     router = APIRouter()
@@ -88,18 +99,16 @@ def _form(
     error: GatepostError | None = None,
     typed: str = "",
 ) -> Response:
-    page = context.pages.make(
+    return context.pages.make(
         request,
         "login.html",
         None,
         domain=None if domain == context.domain else domain,
-        done=done,
+        done=_DONE.get(done),
+        not_done=_NOT_DONE.get(done),
         error=error,
         typed=typed,
     )
-    if isinstance(error, TooManyTries):
-        page.headers["retry-after"] = str(error.retry_after)
-    return page
 
 
 def _checked(domain: str) -> str:

@@ -83,6 +83,18 @@ def test_a_message_tells_its_story_and_is_opened_for_who_may(town: Town, eve: Re
     assert reasons == ["", WHY, WHY]
 
 
+def test_no_answer_is_kept_on_the_way(town: Town, eve: Reader) -> None:
+    paths = ("/messages", f"/messages/{town.a}", "/failed", "/failed/messages", "/failed/redrives")
+    for path in paths:
+        assert eve.get(path).headers["cache-control"] == "no-store", path
+    for answer in (
+        town.admin.post("/messages/sender", number="+49 170 1234567"),
+        town.admin.post("/failed/redrives", reason="refused"),
+        town.admin.post("/failed/discard", message_ids=[town.a], reason=WHY),
+    ):
+        assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
+
+
 def test_only_administrators_redrive_and_discard(town: Town) -> None:
     for answer in (
         town.of_a.get("/failed"),

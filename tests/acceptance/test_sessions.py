@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from gatepost.identity import Identity, Role
 from gatepost.people import UserRole
-from main_server.sessions.backoff import shown
+from main_server.sessions.backoff import Kind, shown
 from main_server.users import links, service
 from tests.acceptance.site import Site, eventually
 from tests.integration.main_server.people import DOMAIN, PASSWORD, People
@@ -199,6 +199,24 @@ def test_a_new_password_ends_all_sessions(portal: httpx.Client, people: People) 
     assert portal.get("/api/portal/session", headers=mine).status_code == 401
     assert sign_in(portal, people).status_code == 401
     assert sign_in(portal, people, password=NEW).status_code == 200
+
+
+def test_a_new_password_that_is_not_taken_is_no_guess_at_the_present_one(
+    portal: httpx.Client, people: People
+) -> None:
+    people.with_password()
+    mine = bearer(sign_in(portal, people))
+
+    def change(current: str) -> str:
+        wanted = {"current": current, "new": "short"}
+        return problem(portal.post("/api/portal/password", json=wanted, headers=mine))
+
+    most = Kind.HERE.value
+    assert [change(PASSWORD) for _ in range(most + 1)] == ["422 invalid"] * (most + 1)
+    assert [change("wrong") for _ in range(most + 1)] == [
+        *["422 invalid"] * most,
+        "429 too-many-tries",
+    ]
 
 
 def test_a_link_sets_a_password_once(portal: httpx.Client, people: People) -> None:

@@ -38,6 +38,7 @@ def _routes(found: Any) -> list[tuple[str, str]]:
         for path, route in found
         if isinstance(route, APIRoute)
         for method in sorted(route.methods or ())
+        if method != "HEAD"  # GET without the page
     ]
 
 

@@ -115,6 +115,10 @@ class Visitor:
     def link(self, name: str) -> Locator:
         return self.page.get_by_role("link", name=name, exact=True)
 
+    def account(self) -> Locator:
+        """What leads there is their name."""
+        return self.page.get_by_role("link", name="Account: ")
+
     def says(self, words: str) -> None:
         """Waits until the page does."""
         self.page.get_by_text(words).first.wait_for()

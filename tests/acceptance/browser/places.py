@@ -105,7 +105,7 @@ def _second_step(visitor: Visitor, harbour: Harbour) -> None:
 
 def _asked_for_code(visitor: Visitor, harbour: Harbour) -> None:
     _set_up(visitor, harbour)
-    name = visitor.page.locator("nav form span").inner_text()
+    name = (visitor.page.locator(".gp-who a").text_content() or "").removeprefix("Account: ")
     visitor.button("Sign out").click()
     visitor.field("Name").fill(name)
     visitor.field("Password").fill(PASSWORD)

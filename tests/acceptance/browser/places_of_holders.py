@@ -60,6 +60,6 @@ PLACES = [
     Place("issue-refused", "/certificates/new", "issue.html", "admin", _not_issued),
     Place("issued", "/certificates/new", "issued.html", "admin", _issued),
     Place("revoke", CERTIFICATE, "revoke.html", "admin", _to_be_revoked),
-    Place("tokens", "/tokens", "tokens.html", "admin", at("/tokens"), False),
-    Place("token", "/tokens", "token.html", "admin", _token, False),
+    Place("tokens", "/tokens", "tokens.html", "admin", at("/tokens")),
+    Place("token", "/tokens", "token.html", "admin", _token),
 ]

@@ -48,7 +48,7 @@ def test_who_is_signed_out_elsewhere_is_told(chromium: Browser, harbour: Harbour
         here.goto("/overview")
         expect(page.locator(STATE)).to_have_text("Live")
         there.sign_in(user)
-        there.link("Account").click()
+        there.account().click()
         there.button("Sign out everywhere").click()
         expect(page.locator(STATE)).to_contain_text("Not live any more: your session is over")
         page.reload()

@@ -179,7 +179,7 @@ def test_who_signs_out_everywhere_is_out_everywhere(chromium: Browser, harbour: 
     with Visitor(chromium, site) as here, Visitor(chromium, site, dark=True) as there:
         here.sign_in(user)
         there.sign_in(user)
-        here.link("Account").click()
+        here.account().click()
         here.button("Sign out everywhere").click()
         here.says("You are signed out.")
         assert not there.is_in()

@@ -5,7 +5,7 @@ from typing import Any
 from gatepost.audited import AuditAction, AuditCheck, AuditEntry, AuditPage, Detail
 from gatepost.domains import Domain
 from portal.filters import Filters
-from tests.unit.portal.hostile import HOSTILE, NOW, WRONG
+from tests.unit.portal.hostile import HOSTILE, NOW, OPTIONS, WRONG
 
 FILTERS = [Filters(), Filters(*[HOSTILE] * 10)]
 DOMAIN: dict[str, Any] = {
@@ -77,7 +77,7 @@ ENTRIES = [
 ]
 ACTIONS = [AuditAction(HOSTILE, HOSTILE), AuditAction("user.created", "added somebody")]
 CASES += [
-    ("audit.html", {"filters": filters, "page": page, "problem": problem})
+    ("audit.html", {"filters": filters, "page": page, "actions": OPTIONS, "problem": problem})
     for filters in FILTERS
     for page in (
         AuditPage([], None, None, []),

@@ -13,8 +13,9 @@ from gatepost.holders import (
     MadeToken,
 )
 from portal.pages.certificates import Narrowed
+from portal.pages.clients import Asked
 from portal.pages.issuing import TYPED
-from tests.unit.portal.hostile import HOSTILE, NOW, WRONG
+from tests.unit.portal.hostile import HOSTILE, NOW, OPTIONS, WRONG
 
 SERIAL = "ab" * 16
 CERTIFICATE: dict[str, Any] = {
@@ -114,9 +115,9 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         {
             "narrowed": narrowed,
             "page": CertificatePage(*page),
-            "states": STATUSES,
-            "roles": ["client"],
-            "expiring": ["1", "30"],
+            "states": OPTIONS,
+            "roles": OPTIONS,
+            "expiring": OPTIONS,
             "problem": problem,
         },
     )
@@ -170,7 +171,7 @@ CASES += [
         "clients.html",
         {
             "clients": clients,
-            "domain": HOSTILE,
+            "asked": Asked(HOSTILE, HOSTILE, HOSTILE),
             "first": first,
             "following": following,
             "problem": problem,

@@ -135,13 +135,20 @@ async def test_what_is_not_offered_is_not_asked(admin: Browser, query: str) -> N
     "path",
     [
         "/certificates/x", "/certificates/..%2fclients", f"/certificates/{SERIAL.upper()}",
-        "/clients/x", "/clients/é:a", "/clients?find=é",
+        "/clients/x", "/clients/é:a",
     ],
 )  # fmt: skip
 async def test_what_is_no_name_gets_into_no_path(admin: Browser, path: str) -> None:
     before = len(admin.main.heard)
     assert (await admin.get(path)).status_code == 404
     assert set(admin.main.calls()[before:]) <= LOOKS
+
+
+async def test_who_looks_for_what_is_no_client_is_told_on_the_list(admin: Browser) -> None:
+    page = await admin.get("/clients?find=%C3%A9")
+    assert (page.status_code, "There is no such client." in page.text) == (404, True)
+    assert f'href="/clients/{CLIENT_ID}"' in page.text
+    assert 'id="find" name="find" value="é"' in page.text
 
 
 @pytest.mark.parametrize("how", ["pasted", "uploaded"])
@@ -179,7 +186,7 @@ async def test_a_key_that_was_made_is_in_one_answer(admin: Browser) -> None:
 async def test_a_file_under_a_password_wants_it_twice(admin: Browser) -> None:
     fields: dict[str, Any] = {"way": "pkcs12", "client": "client_001", "password": "CANARY horse"}
     wrong = await upload(admin, "/certificates/new", **fields, again="other")
-    assert (wrong.status_code, "are not the same" in wrong.text) == (422, True)
+    assert (wrong.status_code, "Again: is not the same password" in wrong.text) == (422, True)
     assert "CANARY" not in wrong.text
     made = ISSUED | {"identity": CERT["identity"], "key": None}
     packed = base64.b64encode(b"\0packed").decode()
@@ -197,8 +204,8 @@ async def test_a_file_under_a_password_wants_it_twice(admin: Browser) -> None:
         ({"way": "csr"}, "paste it, or choose its file"),
         ({"way": "CANARY"}, "Choose how it is given"),
         ({"way": "shown", "csr": CSR}, "A request brings a key of its own"),
-        ({"way": "shown", "days": "x"}, "days are a whole number"),
-        ({"way": "shown", "role": "CANARY"}, "A role is one that is offered"),
+        ({"way": "shown", "days": "x"}, "Days: is a whole number"),
+        ({"way": "shown", "role": "CANARY"}, "Role: is one of those that are offered"),
     ],
 )
 async def test_what_cannot_be_issued_is_said_where_it_was_typed(

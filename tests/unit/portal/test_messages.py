@@ -1,5 +1,6 @@
 """The pages of messages: what becomes of what people type; no number gets into an address."""
 
+import re
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
@@ -128,14 +129,15 @@ async def test_a_list_leads_to_each_message_and_to_older_ones(signed_in: Browser
 
 async def test_what_cannot_be_looked_for_is_said_where_it_was_typed(signed_in: Browser) -> None:
     wrong = await signed_in.get("/messages?first=yesterday")
-    assert (wrong.status_code, "A day is written as" in wrong.text) == (422, True)
+    assert (wrong.status_code, "From: is a day, written as" in wrong.text) == (422, True)
     detail = [{"pointer": "/number", "detail": "is a + and 2 to 15 digits"}]
     signed_in.main.refuse("POST /messages/sender", 422, "invalid", errors=detail)
     wrong = await signed_in.send("/messages", number="0170 CANARY")
     assert (wrong.status_code, "Number: is a + and" in wrong.text) == (422, True)
     assert "CANARY" not in wrong.text
     lost = await signed_in.send("/messages", message_id="CANARY")
-    assert (lost.status_code, "CANARY" in lost.text) == (404, False)
+    assert (lost.status_code, "Message id: is 32 hex digits" in lost.text) == (422, True)
+    assert "CANARY" not in lost.text
 
 
 async def test_an_id_leads_to_its_message(signed_in: Browser) -> None:
@@ -179,8 +181,11 @@ async def test_all_that_match_are_counted_before_any_is_redriven(signed_in: Brow
     await signed_in.send("/failed/redrives", "/failed", **again)
     assert signed_in.main.said()["end"] == until, "what came after they were counted isn't meant"
     for rate in ("", "x", "-1", "٣", "99999"):
-        wrong = await signed_in.send("/failed/redrives", "/failed", rate=rate)
-        assert wrong.status_code == 422, rate
+        wrong = await signed_in.send("/failed/redrives", "/failed", rate=rate, until=until)
+        assert (wrong.status_code, "Redrive 12 messages?" in wrong.text) == (422, True), rate
+        assert 'aria-describedby="refused-rate_per_second"' in wrong.text
+        assert f'name="until" value="{until}"' in wrong.text
+        assert signed_in.main.said()["dry_run"] is True
 
 
 @pytest.mark.parametrize(
@@ -203,6 +208,70 @@ async def test_the_chosen_are_redriven_or_discarded(
 async def test_nothing_chosen_is_nothing_done(signed_in: Browser) -> None:
     answer = await signed_in.send("/failed", do="redrive")
     assert (answer.status_code, "Choose one message at least" in answer.text) == (422, True)
+
+
+async def test_what_was_chosen_and_typed_stays_so_when_it_is_refused(signed_in: Browser) -> None:
+    detail = [{"pointer": "/reason", "detail": "say why"}]
+    signed_in.main.refuse("POST /failed/discard", 422, "invalid", errors=detail)
+    chosen = {f"message-{ID}": "1", "do": "discard", "why": "so"}
+    page = await signed_in.send("/failed", **chosen, reason="refused")
+    assert page.status_code == 422
+    box = re.search(f'<input [^>]*name="message-{ID}"[^>]*>', page.text)
+    why = re.search('<input [^>]*id="why"[^>]*>', page.text)
+    assert box
+    assert why
+    assert box[0].endswith(" checked>")
+    assert 'value="so"' in why[0]
+    assert 'aria-invalid="true" aria-describedby="refused-reason"' in why[0]
+    assert '<div id="refused-reason">Reason: say why</div>' in page.text
+    assert "<title>Not done: Failed messages · Gatepost</title>" in page.text
+    assert asked(signed_in)["reason"] == "refused", "the list is still the one that was chosen from"
+
+
+async def test_all_of_a_page_are_chosen_at_once(signed_in: Browser) -> None:
+    page = await signed_in.get("/failed?reason=refused")
+    assert " checked>" not in page.text
+    assert 'href="/failed?reason=refused&amp;choose=all"' in page.text
+    assert " checked>" in (await signed_in.get("/failed?reason=refused&choose=all")).text
+
+
+@pytest.mark.parametrize(
+    ("done", "words"),
+    [
+        ("started", "It is under way"),
+        ("stopped", "It is stopped"),
+        ("redriven-1", "Redriven: 1."),
+        ("redriven-0", "None of them was redriven"),
+        ("discarded-200", "Discarded: 200."),
+        ("discarded-0", "None of them was discarded"),
+        ("redriven-call +1 555 0100", None),
+        ("redriven-٣", None),
+        ("redriven-1000", None),
+        ("redriven-01", None),
+        ("redriven-1\n", None),
+        ("redriven", None),
+        ("started-5", None),
+        ("eaten-3", None),
+    ],
+)
+async def test_of_what_an_address_says_is_done_ours_alone_is_said(
+    signed_in: Browser, done: str, words: str | None
+) -> None:
+    page = (await signed_in.http.get("/failed", params={"done": done})).text
+    said = re.search('<div class="alert alert-success" role="status">([^<]*)</div>', page)
+    assert (words in said[1]) if said and words else (said, words) == (None, None)
+
+
+async def test_what_a_list_of_failed_ones_cannot_be_narrowed_to_is_said_there(
+    signed_in: Browser,
+) -> None:
+    page = await signed_in.get("/failed?client=a%20b")
+    assert (page.status_code, "Client: is written as its name" in page.text) == (422, True)
+    assert "Nothing has failed" not in page.text
+    detail = [{"pointer": "/before", "detail": "is not what an answer of ours has said"}]
+    signed_in.main.refuse("GET /failed/messages", 422, "invalid", errors=detail)
+    page = await signed_in.get("/failed?before=x")
+    assert (page.status_code, "Before: is not what" in page.text) == (422, True)
 
 
 async def test_a_redrive_is_stopped(signed_in: Browser) -> None:

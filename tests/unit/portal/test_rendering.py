@@ -30,12 +30,13 @@ from gatepost.shown import (
 )
 from portal.assets import read_bootstrap, with_dark
 from portal.filters import Filters
+from portal.menu import menu_for
 from portal.pages.users import Looked
 from portal.rendering import Pages
 from portal.visits import Visit
 from tests.unit.portal import domain_cases, holder_cases
 from tests.unit.portal.browser import ASSETS
-from tests.unit.portal.hostile import HOSTILE, NOW, PROBLEM, WRONG
+from tests.unit.portal.hostile import HOSTILE, NOW, OPTIONS, PROBLEM, WRONG
 
 
 def visit_of(role: UserRole, endings: tuple[Ending, ...] = ()) -> Visit:
@@ -53,9 +54,12 @@ def person(role: UserRole, clients: list[str], last: str | None) -> Person:
 
 ACCOUNT: dict[str, Any] = {"zones": ("UTC", HOSTILE), "done": HOSTILE}
 CASES: list[tuple[str, dict[str, Any]]] = [
-    ("login.html", {"domain": domain, "done": done, "problem": problem, "typed": HOSTILE})
+    (
+        "login.html",
+        {"domain": domain, "done": done, "not_done": done, "problem": problem, "typed": HOSTILE},
+    )
     for domain in (None, HOSTILE)
-    for done in ("", "signed-out", "password-set", "over", HOSTILE)
+    for done in (None, HOSTILE)
     for problem in (None, PROBLEM, {"detail": HOSTILE})
 ]
 CASES += [
@@ -142,7 +146,7 @@ REASONS = [FailedReasons([], None), FailedReasons(SOME_REASONS, NOW)]
 CASES += [
     (
         "messages.html",
-        {"filters": filters, "page": page, "statuses": ("queued", HOSTILE), "problem": problem},
+        {"filters": filters, "page": page, "statuses": OPTIONS, "problem": problem},
     )
     for filters in FILTERS
     for page in PAGES
@@ -167,19 +171,26 @@ CASES += [
             "page": page,
             "redrives": redrives,
             "done": done,
+            "before": "",
+            "chosen": chosen,
+            "why": HOSTILE,
             "problem": problem,
         },
     )
     for filters, reasons in zip(FILTERS, REASONS, strict=True)
     for page in (PAGES[0], *PAGES[-2:])
     for redrives in ([], [redrive(), redrive(state="stopped", ended_at=NOW, domain=None)])
-    for done in ("", "redriven-3", "discarded-3", "started", "stopped", HOSTILE)
-    for problem in (None, PROBLEM)
+    for done, chosen in ((None, ()), (HOSTILE, {"m"}))
+    for problem in WRONG
 ]
 CASES += [
-    ("redrive.html", {"filters": filters, "found": redrive(expected=count), "problem": None})
-    for filters in FILTERS
+    (
+        "redrive.html",
+        {"filters": filters, "found": redrive(expected=count), "until": NOW, "problem": problem},
+    )
+    for filters in (*FILTERS, Filters(first=HOSTILE), Filters(last=HOSTILE))
     for count in (0, 1, 2)
+    for problem in WRONG
 ]
 FLOWS = [Flow(None, 0, []), Flow(12.0, 3, [None, 1.0])]
 WAITING: dict[str, Any] = {
@@ -302,8 +313,9 @@ def render(template: str, visit: Visit | None, shown: dict[str, Any]) -> str:
         "style": "/s",
         "icon": "/i",
         "form_token": "t",
-        "path": "/",
+        "menu": menu_for(visit.claims, "/") if visit else None,
         "visit": visit,
+        "problem": None,
         "zone": "UTC",
     }
     return ENVIRONMENT.get_template(template).render(**(whole | shown))

@@ -9,7 +9,7 @@ import pytest
 from portal import cookies
 from portal.forms import MAX_BYTES
 from tests.acceptance.portal.routes import PORTAL_ROUTES
-from tests.unit.portal.browser import ORIGIN, Browser
+from tests.unit.portal.browser import ASSETS, ORIGIN, Browser
 
 SAME = {"origin": ORIGIN, "sec-fetch-site": "same-origin"}
 VALUES = {"domain": "example.com", "client_id": "example.com:a", "token": "x"}
@@ -95,11 +95,11 @@ async def test_what_is_no_form_is_refused(
 
 async def answers(browser: Browser) -> list[httpx.Response]:
     """One of each kind."""
-    await browser.sign_in()
-    found = [await browser.get(path) for path in ("/", "/login", "/account", "/nothing")]
+    found = [await browser.sign_in()]
+    found += [await browser.get(path) for path in ("/", "/login", "/account", "/nothing")]
     found.append(await browser.http.put("/login"))
     found.append(await browser.http.post("/login"))
-    found.append(await browser.get(found[1].text.partition('stylesheet" href="')[2].split('"')[0]))
+    found.append(await browser.get(found[2].text.partition('stylesheet" href="')[2].split('"')[0]))
     browser.main.away = True
     found.append(await browser.get("/account"))
     browser.main.away = False
@@ -123,12 +123,54 @@ async def test_every_answer_forbids_what_no_page_of_ours_needs(browser: Browser)
 
 
 async def test_pages_are_kept_by_nobody_and_files_for_good(browser: Browser) -> None:
-    for answer in await answers(browser):
-        kind = answer.headers.get("content-type", "")
-        if kind.startswith("text/html"):
-            assert answer.headers["cache-control"] == "no-store"
-        elif answer.status_code == 200:
-            assert "immutable" in answer.headers["cache-control"]
+    """Redirects neither: a cookie may be in them."""
+    found = await answers(browser)
+    files = [one for one in found if str(one.url.path).startswith("/static/")]
+    assert [one.headers["cache-control"] for one in files] == [
+        "public, max-age=31536000, immutable"
+    ]
+    others = [one for one in found if one not in files]
+    assert any("set-cookie" in one.headers and one.is_redirect for one in others)
+    assert {one.headers["cache-control"] for one in others} == {"no-store"}
+    assert (await browser.get("/static/nothing.css")).headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", ["/login", "/account", "/nothing", "/account/second-step"])
+async def test_who_asks_for_heads_alone_is_told_them(browser: Browser, path: str) -> None:
+    await browser.sign_in()
+    page, head = await browser.get(path), await browser.http.head(path)
+    assert (head.status_code, head.content) == (page.status_code, b"")
+    for name in ("content-type", "content-length", "cache-control", "content-security-policy"):
+        assert head.headers[name] == page.headers[name]
+
+
+async def test_no_stream_is_begun_for_its_head(browser: Browser) -> None:
+    await browser.sign_in()
+    head = await browser.http.head("/overview/stream")
+    assert (head.status_code, head.headers["allow"]) == (405, "GET")
+
+
+@pytest.mark.parametrize(
+    ("accepted", "packed"),
+    [
+        ("gzip, deflate, br", True),
+        ("br;q=1.0, gzip;q=0.8", True),
+        ("GZIP", True),
+        ("", False),
+        ("br", False),
+        ("x-gzip", False),
+        ("gzip;q=0", False),
+        ("br, gzip; q=0.000", False),
+    ],
+)
+async def test_files_are_packed_for_those_who_want_it(
+    browser: Browser, accepted: str, packed: bool
+) -> None:
+    headers = {"accept-encoding": accepted}
+    file = await browser.http.get(ASSETS.style.path, headers=headers)
+    assert (file.headers.get("content-encoding") == "gzip") is packed
+    assert file.content == ASSETS.style.content
+    assert file.headers["vary"] == "accept-encoding"
 
 
 async def test_nothing_is_inline(browser: Browser) -> None:

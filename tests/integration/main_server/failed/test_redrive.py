@@ -1,10 +1,9 @@
 """Redriving and discarding failed messages: what is changed, how fast, by whom, and the audit."""
 
-import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -20,7 +19,7 @@ from main_server.database import Ledger, transact
 from main_server.failed import repository as rows
 from main_server.failed import service
 from main_server.failed.listing import Counted, count_by_reason
-from main_server.failed.repository import Redrive, Selection, find_redrive
+from main_server.failed.repository import Redrive, Selection
 from main_server.failed.service import Order
 from main_server.keys import repository
 from main_server.keys.data_keys import day_of
@@ -33,6 +32,16 @@ from main_server.users.repository import User
 from main_server.users.service import Rights
 from main_server.users.viewer import UserRole, Viewer
 from tests.integration.main_server.conftest import settlement
+from tests.integration.main_server.failed.redriving import (
+    drain,
+    failed,
+    look,
+    now,
+    selection,
+    start,
+    states,
+    told,
+)
 from tests.integration.main_server.keys.conftest import wait_for_locks
 from tests.integration.main_server.people import TESTER, People
 from tests.integration.main_server.reconcile.conftest import clock_ahead
@@ -44,51 +53,6 @@ ENDS: list[Callable[[People, User], object]] = [
         people.engine, user, Rights(role=UserRole.USER), people.now, TESTER
     ),
 ]
-LAST = b"\xff" * 16
-
-
-def now(ahead: float = 0) -> datetime:
-    return datetime.now(UTC) + timedelta(seconds=ahead)
-
-
-def failed(town: Town, count: int = 1, name: str = "a", reason: str = "refused") -> list[UUID]:
-    """As a worker says it."""
-    room = town.client(name)
-    envelopes = [room.envelope(message_id=town.ids.new()) for _ in range(count)]
-    room.register(*envelopes)
-    room.settle(*(settlement(one, 1, Settlement.FAILED, reason=reason) for one in envelopes))
-    return [one.message_id for one in envelopes]
-
-
-def selection(town: Town, **given: Any) -> Selection:
-    return Selection(bytes(16), LAST, town.domain, **given)
-
-
-def start(town: Town, rate: int = 10, **given: Any) -> Redrive:
-    order = Order(selection(town, **given), rate)
-    return service.start(town.engine, town.admin(), order, uuid4(), now())
-
-
-def states(town: Town, ids: list[UUID]) -> list[str]:
-    return [town.client("a").status(one)[0] for one in ids]
-
-
-def drain(town: Town, redrive: Redrive, most: int = 100) -> list[int]:
-    """Takes the turns that a loop would take, until this redrive is over."""
-    turns: list[int] = []
-    for second in range(most):
-        service.take_turn(town.engine, now(second * 2 + 1))
-        seen = look(town, redrive)
-        turns.append(seen.redriven)
-        if seen.state != "running":
-            return turns
-    raise AssertionError(f"it does not end: {turns}")
-
-
-def look(town: Town, redrive: Redrive) -> Redrive:
-    found = transact(town.engine, lambda c: find_redrive(c, redrive.redrive_id, None))
-    assert found is not None
-    return found
 
 
 def test_they_are_counted_by_reason(town: Town) -> None:
@@ -186,10 +150,6 @@ def test_it_can_be_stopped(town: Town) -> None:
     again = service.stop(town.engine, town.admin(), UUID(bytes=redrive.redrive_id), now())
     assert again == stopped
     assert told(town, "redrive.stopped") == [{"redriven": 1}]
-
-
-def told(town: Town, action: str) -> list[dict[str, Any]]:
-    return [json.loads(details) for _, _, details in town.audited(action)]
 
 
 def test_all_of_it_is_in_the_audit_log(town: Town) -> None:

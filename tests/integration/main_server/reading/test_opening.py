@@ -1,6 +1,7 @@
 """Opening a message for a person: who may, that it is audited first, and what can't be opened."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -46,6 +47,17 @@ def test_who_opens_anothers_says_why(town: Town, reason: str) -> None:
         (f"gatepost://{town.domain}/user/bob", WHY),
         ("gatepost://gatepost/user/eve", WHY),
     ]
+
+
+def test_what_an_administrator_opens_without_a_reason_is_of_their_own_clients_alone(
+    town: Town,
+) -> None:
+    (mine,), (theirs,) = town.send("a", number=NUMBER), town.send("b", number=NUMBER)
+    for viewer in (town.admin(), SUPER):
+        with_own = replace(viewer, client_ids=frozenset({f"{town.domain}:a"}))
+        assert opened(town, with_own, mine) == BODY
+        with pytest.raises(Invalid):
+            opened(town, with_own, theirs)
 
 
 def test_an_endless_reason_is_refused(town: Town) -> None:

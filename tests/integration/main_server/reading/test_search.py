@@ -1,6 +1,6 @@
 """Lists of messages: whose they are, in which order, page by page, and how little is looked at."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -14,7 +14,13 @@ from main_server.database import transact
 from main_server.failed import listing
 from main_server.failed.listing import count_by_reason
 from main_server.reading import search as module
-from main_server.reading.listed.repository import Lane, walk_all, walk_lanes
+from main_server.reading.listed.repository import (
+    Found,
+    Lane,
+    read_found,
+    walk_all,
+    walk_lanes,
+)
 from main_server.reading.scope import Asked
 from main_server.reading.search import NEIGHBOURS_LOOKED_AT, PAGE, ROWS_LOOKED_AT, Query
 from main_server.users.viewer import Viewer
@@ -215,6 +221,36 @@ def test_among_many_clients_as_many_rows_are_looked_at(
     assert all_pages(town, clients, status="failed", reason="refused") == newest_first(*sent)
     page = town.find(clients, status="failed", reason="expired")
     assert (page.messages, page.before) == ([], found.since)
+
+
+def test_it_is_one_measure_for_all_parts_of_the_time(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else each part that a page goes back to would add as many rows again."""
+    monkeypatch.setattr(module, "ROWS_LOOKED_AT", 10)
+    monkeypatch.setattr(module, "_DAY_MS", 100)
+    end = id_ms(town.ids.new())
+    ages = (50, 300, 1_000, 2_500)
+    sent = [one for age in ages for one in send_at(town, end - age, 6)]
+    looked: list[int] = []
+
+    def read(connection: Connection, ids: Sequence[bytes]) -> list[Found]:
+        looked.append(len(ids))
+        return read_found(connection, ids)
+
+    monkeypatch.setattr("main_server.reading.listed.repository.read_found", read)
+    asked: dict[str, Any] = {"status": "queued", "reason": "refused"}
+    page = town.find(town.user("a"), span=span(bytes(16), first_id_at(end)), **asked)
+    assert looked == [6, 4]
+    assert page.messages == []
+    assert page.before in [one.bytes for one in sent], "it goes on from there"
+
+
+def send_at(town: Town, ms: int, count: int) -> list[UUID]:
+    room = town.client("a")
+    made = [first_id_at(ms)[:6] + town.ids.new().bytes[6:] for _ in range(count)]
+    room.register(*(room.envelope(message_id=UUID(bytes=one)) for one in made))
+    return [UUID(bytes=one) for one in made]
 
 
 def test_what_others_have_is_not_read(town: Town) -> None:
