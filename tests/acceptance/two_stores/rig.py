@@ -311,13 +311,17 @@ class Rig:
             wire.accept()
 
     def clear(self) -> None:
-        """Stores empty of messages; what is revoked stays told."""
+        """Stores empty of messages."""
+        self.empty_redis()
+        for table in ("messages", "attempts", "idempotency", "redrives"):
+            self.sql(f"DELETE FROM {table}")
+
+    def empty_redis(self) -> None:
+        """What is revoked stays told."""
         told: Any = self.redis.hgetall(KEY)
         self.redis.flushall()
         if told:
             self.redis.hset(KEY, mapping=told)
-        for table in ("messages", "attempts", "idempotency"):
-            self.sql(f"DELETE FROM {table}")
 
 
 def at_port(url: str, port: int) -> str:
