@@ -8,6 +8,7 @@ from uuid import UUID
 import httpx
 import pytest
 
+from gatepost.people import UserRole
 from tests.unit.portal.browser import Browser
 
 ID = str(UUID(int=7))
@@ -272,6 +273,35 @@ async def test_what_a_list_of_failed_ones_cannot_be_narrowed_to_is_said_there(
     signed_in.main.refuse("GET /failed/messages", 422, "invalid", errors=detail)
     page = await signed_in.get("/failed?before=x")
     assert (page.status_code, "Before: is not what" in page.text) == (422, True)
+
+
+@pytest.mark.parametrize(
+    ("role", "given", "offered"),
+    [
+        (UserRole.ADMIN, {}, True),
+        (UserRole.USER, {}, False),
+        (UserRole.ADMIN, {"status": "delivered", "reason": None}, False),
+        (UserRole.ADMIN, {"reason": "discarded"}, False),
+        (UserRole.ADMIN, {"reason": "unreadable"}, False),
+        (UserRole.ADMIN, {"readable": False}, False),
+    ],
+)
+async def test_one_that_failed_is_redriven_from_its_page(
+    browser: Browser, role: UserRole, given: dict[str, Any], offered: bool
+) -> None:
+    browser.main.role = role
+    browser.main.answers |= {
+        f"GET /messages/{ID}": (200, MESSAGE | given),
+        "POST /failed/redrive": (200, {"message_ids": [ID]}),
+    }
+    await browser.sign_in()
+    page = await browser.get(f"/messages/{ID}")
+    assert (f'name="message-{ID}"' in page.text) is offered
+    if offered:
+        done = await browser.send(
+            "/failed", f"/messages/{ID}", do="redrive", **{f"message-{ID}": "1"}
+        )
+        assert done.headers["location"] == "/failed?done=redriven-1"
 
 
 async def test_a_redrive_is_stopped(signed_in: Browser) -> None:

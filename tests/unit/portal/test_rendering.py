@@ -158,6 +158,7 @@ CASES += [
         message(),
         message(readable=False, generation=2, duplicate_of=HOSTILE),
         message(readable=False, registered=False),
+        message(status="failed"),
     )
     for opened in (None, OpenedMessage("m", HOSTILE, HOSTILE))
     for problem in WRONG
