@@ -8,13 +8,24 @@ from typing import Any, TypeVar
 import httpx
 import msgspec
 
-from gatepost.errors import FieldError, GatepostError, MethodNotAllowed, RetryableError, Unavailable
+from gatepost.errors import (
+    FieldError,
+    GatepostError,
+    MethodNotAllowed,
+    OutcomeUnknown,
+    RetryableError,
+    Unavailable,
+)
 from gatepost.problem import KINDS, TYPE_BASE
 
 T = TypeVar("T")
 
 _ERRORS = {kind.slug: error for error, kind in KINDS.items()}
-_AWAY = "The main server can't be asked just now. Try again in a moment."
+_AWAY = "The main server can't be asked just now."
+_PERHAPS = (
+    "The main server has not answered: what you asked for may be done all the same. Look before you"
+    " do it again."
+)
 
 
 _HASHED = {"/session", "/session/proof", "/password", "/password/reset"}
@@ -53,8 +64,11 @@ class MainServer:
             answer = await client.request(
                 method, f"/api/portal{path}", params=query, content=body, headers=headers
             )
-        except httpx.HTTPError:
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout):
             raise Unavailable(_AWAY) from None
+        except httpx.HTTPError:
+            harmless = method == "GET" or path.startswith("/session")
+            raise (Unavailable(_AWAY) if harmless else OutcomeUnknown(_PERHAPS)) from None
         if answer.status_code >= 400:
             raise _error(answer)
         return answer

@@ -5,6 +5,7 @@ import asyncio
 import httpx
 import pytest
 
+from gatepost.errors import GatepostError, OutcomeUnknown, Unavailable
 from gatepost.people import Person, SignIn, Tokens
 from portal.main_server import MainServer
 from tests.unit.portal.browser import PERSON
@@ -39,3 +40,29 @@ async def test_pages_are_answered_while_passwords_are_looked_at() -> None:
         one.cancel()
         with pytest.raises(asyncio.CancelledError):
             await one
+
+
+@pytest.mark.parametrize(
+    ("breaks", "path", "kind"),
+    [
+        (httpx.ConnectError, "/users", Unavailable),
+        (httpx.PoolTimeout, "/users", Unavailable),
+        (httpx.ReadTimeout, "/users", OutcomeUnknown),
+        (httpx.RemoteProtocolError, "/users", OutcomeUnknown),
+        (httpx.ReadTimeout, "/session/refresh", Unavailable),
+    ],
+)
+async def test_what_may_have_been_done_is_not_called_undone(
+    breaks: type[httpx.RequestError], path: str, kind: type[GatepostError]
+) -> None:
+    def broken(_request: httpx.Request) -> httpx.Response:
+        raise breaks("CANARY")
+
+    client = httpx.AsyncClient(
+        transport=httpx.MockTransport(broken), base_url="https://main.example"
+    )
+    with pytest.raises(kind) as error:
+        await MainServer(client).tell("POST", path, "token")
+    assert "CANARY" not in str(error.value)
+    with pytest.raises(Unavailable):
+        await MainServer(client).get(path, "token", Person)
