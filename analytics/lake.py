@@ -1,6 +1,9 @@
-"""The lake's files: messages/dt=<day>/run=<id>/domain=<domain>/*.parquet below a URI.
+"""The lake's files: <data set>/dt=<day>/run=<id>/… below a URI, as Parquet.
 
-Each run writes folders of its own and never into another's. Which folder is a day's, the manifest
+    messages/, attempts/, senders/   what the ledger had of the day, by domain
+    reports/                         what was made of it, by report
+
+Each run writes folders of its own and never into another's. Which folders are a day's, the manifest
 in the ledger says (I13): a folder that it doesn't name is nobody's, however whole it looks.
 """
 
@@ -10,39 +13,63 @@ from datetime import date
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from analytics.errors import LakeUnreadable
-from analytics.schema import schema_of, to_current
+from analytics.reports.day import DayRows
+from analytics.schema import BESIDE, SINCE, schema_of, to_current
+
+MESSAGES, REPORTS = "messages", "reports"
+"""The two kinds of folders: a day's rows, which nothing changes, and its reports, which can be made
+again."""
+_ROWS = (MESSAGES, *BESIDE)
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A day as one run has written it."""
+    """A day as one run has written it: its rows, or its reports."""
 
     day: date
     run_id: str
+    kind: str = MESSAGES
 
-    def path(self, uri: str) -> str:
-        return f"{uri}/messages/dt={self.day:%Y-%m-%d}/run={self.run_id}"
+    def path(self, uri: str, data_set: str = MESSAGES) -> str:
+        return f"{uri}/{data_set}/dt={self.day:%Y-%m-%d}/run={self.run_id}"
 
 
-def write(messages: DataFrame, uri: str, folder: Folder) -> None:
+def write(rows: DataFrame, uri: str, folder: Folder, data_set: str = MESSAGES) -> None:
     """Files of about the wanted size, whoever sends how much: Spark divides what is large and
     joins what is small ("rebalance")."""
-    spread = messages.hint("rebalance", "domain").sortWithinPartitions("domain", "message_id")
-    spread.write.partitionBy("domain").mode("errorifexists").parquet(folder.path(uri))
+    order = "message_id" if "message_id" in rows.columns else "client_id"
+    _write(rows, folder.path(uri, data_set), "domain", order)
 
 
 def read(session: SparkSession, uri: str, folder: Folder, version: int) -> DataFrame:
-    path = folder.path(uri)
-    if not exists(session, path):
-        raise LakeUnreadable(f"{path} is not there, though the manifest names it.")
-    return to_current(session.read.schema(schema_of(version)).parquet(path))
+    return to_current(_read(session, folder.path(uri), schema_of(version)))
+
+
+def read_beside(session: SparkSession, uri: str, folder: Folder, version: int) -> DayRows:
+    """The messages, and what lies beside them: of an older version, nothing."""
+    beside = {
+        name: _read(session, folder.path(uri, name), schema)
+        if version >= SINCE
+        else session.createDataFrame([], schema)
+        for name, schema in BESIDE.items()
+    }
+    return DayRows(read(session, uri, folder, version), **beside)
+
+
+def write_reports(reports: DataFrame, uri: str, folder: Folder) -> DataFrame:
+    """Returns what is there then: so what is published is what the lake has."""
+    path = folder.path(uri, REPORTS)
+    _write(reports, path, "report", "domain", "client_id")
+    return _read(reports.sparkSession, path, reports.schema)
 
 
 def remove(session: SparkSession, uri: str, folder: Folder) -> None:
-    path, system = _locate(session, folder.path(uri))
-    system.delete(path, True)
+    for data_set in _ROWS if folder.kind == MESSAGES else (REPORTS,):
+        path, system = _locate(session, folder.path(uri, data_set))
+        system.delete(path, True)
 
 
 def exists(session: SparkSession, path: str) -> bool:
@@ -61,6 +88,17 @@ def root_cause(error: Py4JJavaError | PySparkException) -> str:
         cause = cause.getCause()
     text = str(cause.toString()) if cause is not None else str(error)
     return text.strip().splitlines()[0]
+
+
+def _write(rows: DataFrame, path: str, by: str, *order: str) -> None:
+    spread = rows.hint("rebalance", by).sortWithinPartitions(by, *order)
+    spread.write.partitionBy(by).mode("errorifexists").parquet(path)
+
+
+def _read(session: SparkSession, path: str, schema: StructType) -> DataFrame:
+    if not exists(session, path):
+        raise LakeUnreadable(f"{path} is not there, though the manifest names it.")
+    return session.read.schema(schema).parquet(path)
 
 
 def _locate(session: SparkSession, text: str):  # type: ignore[no-untyped-def]

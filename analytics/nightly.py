@@ -8,18 +8,19 @@ may be killed anywhere, and the next one does what is left (I13).
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from sqlalchemy import Connection
 
 from analytics import days as calendar
 from analytics import lake
 from analytics.check import Tallies, differences, tally, total
 from analytics.errors import CountsDisagree
-from analytics.extract import read_day
-from analytics.lake import Folder
+from analytics.extract import read_attempts, read_day, read_senders
+from analytics.lake import REPORTS, Folder
 from analytics.late import count_late
 from analytics.ledger import repository
-from analytics.publish import gather, publish
+from analytics.publish import Facts, gather, publish
+from analytics.reports.day import DayRows
 from analytics.schema import VERSION
 from analytics.settings import AnalyticsSettings
 from analytics.stopwatch import Stopwatch
@@ -82,7 +83,7 @@ def do_day(night: Night, day: date) -> int:
     """Returns how many messages it has."""
     log, watch = night.log.bind(day=str(day)), Stopwatch()
     folder, written, tallies = extract(night, day, log, watch)
-    facts = gather(written, day)
+    facts = report(night, written, Folder(day, folder.run_id, REPORTS))
     watch.lap("reports")
     with night.connection.begin():
         before = repository.published(night.connection, day)
@@ -100,21 +101,14 @@ def do_day(night: Night, day: date) -> int:
     return row.row_count
 
 
-def extract(
-    night: Night, day: date, log: Log, watch: Stopwatch
-) -> tuple[Folder, DataFrame, Tallies]:
+def extract(night: Night, day: date, log: Log, watch: Stopwatch) -> tuple[Folder, DayRows, Tallies]:
     """A folder with all that the ledger has of the day; the rows as read from it again."""
-    source = night.settings.read_from().address()
-    uri, parts = night.settings.lake.uri, night.settings.spark.read_partitions
     wrong: list[str] = []
     for number in range(TRIES):
         folder = Folder(day, f"{night.run_id}.{number}" if number else night.run_id)
-        with night.connection.begin():
-            repository.note_folder(night.connection, folder, night.now)
-        lake.write(read_day(night.session, source, day, parts), uri, folder)
+        written = copy(night, folder)
         watch.lap("extract")
-        written = lake.read(night.session, uri, folder, VERSION)
-        found = tally(written)
+        found = tally(written.messages)
         with night.connection.begin():
             expected = repository.tally(night.connection, calendar.ids_of(day))
         wrong = differences(found, expected)
@@ -126,6 +120,29 @@ def extract(
         f"{day} can't be published: after {TRIES} extractions the lake has not what the ledger has"
         f" ({'; '.join(wrong)}). Does the replica lag behind?"
     )
+
+
+def copy(night: Night, folder: Folder) -> DayRows:
+    """Attempts and senders are of the messages that are there by then, or of later ones; if there
+    are such, the day is going to be extracted again."""
+    source, day = night.settings.read_from().address(), folder.day
+    session, uri = night.session, night.settings.lake.uri
+    parts = night.settings.spark.read_partitions
+    with night.connection.begin():
+        repository.note_folder(night.connection, folder, night.now)
+    lake.write(read_day(session, source, day, parts), uri, folder)
+    messages = lake.read(session, uri, folder, VERSION)
+    attempts = read_attempts(session, source, day, parts, messages)
+    lake.write(attempts, uri, folder, "attempts")
+    lake.write(read_senders(session, source, day, parts), uri, folder, "senders")
+    return lake.read_beside(session, uri, folder, VERSION)
+
+
+def report(night: Night, rows: DayRows, folder: Folder) -> Facts:
+    """The reports, in a folder of their own."""
+    with night.connection.begin():
+        repository.note_folder(night.connection, folder, night.now)
+    return gather(rows, night.settings.lake.uri, folder)
 
 
 def watch_sealed(night: Night) -> dict[date, int]:

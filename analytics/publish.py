@@ -1,23 +1,26 @@
-"""Makes a day's folder the day: manifest, counts and reports in one transaction of the ledger.
+"""Makes a run's folders the day: manifest, counts and reports in one transaction of the ledger.
 
 Until it commits, readers see the day as it was; after it, all of it is new (I13).
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import cast
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
+from pyspark.sql import Row
 from sqlalchemy import Connection
 
+from analytics import lake
 from analytics.check import Tally
 from analytics.errors import LockLost
 from analytics.lake import Folder
 from analytics.ledger import repository
 from analytics.ledger.repository import Counts, Published
-from analytics.reports.hours import REPORTS
+from analytics.reports.day import REPORTS, DayRows, all_reports
+from analytics.reports.hours import HOURS, STATUSES, Report
 from analytics.schema import VERSION
 
 Rows = Sequence[Mapping[str, object]]
@@ -26,23 +29,36 @@ WAITING = "queued"
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is published of a day, beside its rows."""
+    """What is published of a day, beside its rows; the reports' files are in the folder."""
 
     counts: Counts
+    folder: Folder
     reports: Mapping[str, Rows]
 
     @property
     def waiting(self) -> int:
         return sum(n for (_, status), n in self.counts.items() if status == WAITING)
 
+    @property
+    def clients(self) -> set[tuple[str, str]]:
+        """Whoever has sent anything: domain and client."""
+        return {(str(r["domain"]), str(r["client_id"])) for r in self.reports[HOURS.table]}
 
-def gather(messages: DataFrame, day: date) -> Facts:
-    """From what the lake has, so that the reports are of what is published."""
-    by_status = messages.groupBy("domain", "status").agg(f.count("*").alias("rows")).collect()
-    return Facts(
-        {(row["domain"], row["status"]): row["rows"] for row in by_status},
-        {report.table: _rows(make(messages), day) for report, make in REPORTS},
-    )
+
+def gather(rows: DayRows, uri: str, folder: Folder) -> Facts:
+    """From what the lake has, so that the reports are of what is published; and into the lake."""
+    written = lake.write_reports(all_reports(rows), uri, folder).collect()
+    reports = {report.table: _rows(report, written, folder.day) for report, _ in REPORTS}
+    return Facts(count_by_status(reports[HOURS.table]), folder, reports)
+
+
+def count_by_status(hours: Rows) -> Counts:
+    """Only where there are any."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for row in hours:
+        for name, status in STATUSES.items():
+            counts[str(row["domain"]), status] += cast(int, row[name])
+    return +counts
 
 
 def publish(
@@ -59,19 +75,21 @@ def publish(
         published_at=now,
         sealed_at=now if seal else None,
         late_changes=0,
+        reports_run_id=facts.folder.run_id,
     )
     with _alone(connection):
         repository.put_manifest(connection, row)
         repository.note_replaced(connection, folder, now)
         repository.put_counts(connection, folder.day, facts.counts)
-        _put_reports(connection, folder.day, facts)
+        _put_reports(connection, facts, now)
     return row
 
 
-def publish_reports(connection: Connection, day: date, facts: Facts) -> None:
+def publish_reports(connection: Connection, facts: Facts, now: datetime) -> None:
     """The reports alone, of a day whose rows stay what they are."""
     with _alone(connection):
-        _put_reports(connection, day, facts)
+        repository.put_reports_folder(connection, facts.folder)
+        _put_reports(connection, facts, now)
 
 
 @contextmanager
@@ -83,10 +101,15 @@ def _alone(connection: Connection) -> Iterator[None]:
         yield
 
 
-def _put_reports(connection: Connection, day: date, facts: Facts) -> None:
+def _put_reports(connection: Connection, facts: Facts, now: datetime) -> None:
+    day = facts.folder.day
+    repository.note_replaced(connection, facts.folder, now)
     for table, rows in facts.reports.items():
         repository.replace_report(connection, table, day, rows)
+    repository.see_clients(connection, day, facts.clients)
 
 
-def _rows(report: DataFrame, day: date) -> Rows:
-    return [{"day": day, **row.asDict()} for row in report.collect()]
+def _rows(report: Report, written: Sequence[Row], day: date) -> Rows:
+    names = [*report.keys, *report.values]
+    of_it = (row for row in written if row["report"] == report.name)
+    return [{"day": day, **{name: row[name] for name in names}} for row in of_it]

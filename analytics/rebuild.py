@@ -10,10 +10,11 @@ from pyspark.errors import PySparkException
 from analytics import lake
 from analytics.check import tally, total
 from analytics.errors import LakeUnreadable
+from analytics.lake import REPORTS, Folder
 from analytics.ledger import repository
 from analytics.ledger.repository import Published
-from analytics.nightly import Done, Night
-from analytics.publish import gather, publish_reports
+from analytics.nightly import Done, Night, report
+from analytics.publish import publish_reports
 from gatepost.errors import NotFound
 
 
@@ -27,13 +28,14 @@ def run(night: Night, done: Done, first: date, last: date) -> None:
 def rebuild_day(night: Night, day: Published) -> None:
     path = day.folder.path(night.settings.lake.uri)
     try:
-        messages = lake.read(night.session, night.settings.lake.uri, day.folder, day.schema_version)
-        if total(tally(messages)) != day.tally:
+        uri, version = night.settings.lake.uri, day.schema_version
+        rows = lake.read_beside(night.session, uri, day.folder, version)
+        if total(tally(rows.messages)) != day.tally:
             raise LakeUnreadable(f"{path} has not the {day.row_count} messages that it had.")
-        facts = gather(messages, day.day)
+        facts = report(night, rows, Folder(day.day, night.run_id, REPORTS))
     except (Py4JJavaError, PySparkException) as error:
         raise lake.unreadable(path, error) from error
-    publish_reports(night.connection, day.day, facts)
+    publish_reports(night.connection, facts, night.now)
     night.log.info("day.rebuilt", day=str(day.day), rows=day.row_count)
 
 

@@ -1,4 +1,4 @@
-"""What a message is in the lake: the columns of each version, and the way from an older one to now.
+"""What is in the lake: the columns of each version, and the way from an older one to now.
 
 Metadata only. Bodies, numbers, their MACs, and what opens or finds them have no column here, and
 the user who reads the ledger has no right to theirs.
@@ -17,7 +17,8 @@ from pyspark.sql.types import (
 
 from analytics.errors import LakeUnreadable
 
-VERSION = 1
+VERSION = 2
+"""2: attempts and senders lie beside the messages. A day of version 1 has neither."""
 
 COLUMNS = (
     "message_id",
@@ -44,11 +45,40 @@ _TYPES = {
     "attempt_count": IntegerType(),
     "priority": ShortType(),
     "generation": IntegerType(),
+    "attempt": IntegerType(),
+    "started_at": TimestampType(),
+    "ended_at": TimestampType(),
+    "hmac_kid": BinaryType(),
+    "register": IntegerType(),
+    "rank": IntegerType(),
 }
 
-SCHEMAS = {
-    1: StructType([StructField(name, _TYPES.get(name, StringType())) for name in COLUMNS]),
-}
+ATTEMPTS = (
+    "message_id",
+    "client_id",
+    "domain",
+    "queued_at",
+    "attempt",
+    "started_at",
+    "ended_at",
+    "outcome",
+    "reason",
+)
+"""An attempt that the ledger has noted, and whose it is. A success at once leaves none."""
+
+SENDERS = ("client_id", "domain", "hmac_kid", "register", "rank")
+"""A register of a client's sketch of the day: the highest rank that any of its senders has there
+(gatepost.reports.sketch). Of no message can be told whose rank it is."""
+
+
+def _struct(*names: str) -> StructType:
+    return StructType([StructField(name, _TYPES.get(name, StringType())) for name in names])
+
+
+SCHEMAS = {version: _struct(*COLUMNS) for version in (1, 2)}
+BESIDE = {"attempts": _struct(*ATTEMPTS), "senders": _struct(*SENDERS)}
+SINCE = 2
+"""The version from which on what lies beside is there."""
 
 
 def schema_of(version: int) -> StructType:

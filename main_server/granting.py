@@ -30,6 +30,8 @@ METADATA = (
     "priority",
     "generation",
 )
+SENDERS = "lake_senders"
+"""Of each message the few bits of its number's MAC that a sketch of the senders is made of."""
 COUNTED = ("message_id", "domain", "status")
 PUBLISHED = (
     "lake_manifest",
@@ -39,6 +41,11 @@ PUBLISHED = (
     "report_hours",
     "report_failures",
     "report_delivery_times",
+    "report_attempts",
+    "report_attempt_times",
+    "report_queue_times",
+    "report_senders",
+    "report_clients",
 )
 
 
@@ -61,8 +68,15 @@ def parse_account(text_: str) -> Account:
 
 
 def grant_reading(engine: Engine, account: Account) -> None:
-    """To read messages into the lake: their metadata, and nothing else."""
-    _run(engine, [f"GRANT SELECT ({', '.join(METADATA)}) ON messages TO {account}"])
+    """To read messages into the lake: their metadata and attempts, and nothing else."""
+    _run(
+        engine,
+        [
+            f"GRANT SELECT ({', '.join(METADATA)}) ON messages TO {account}",
+            f"GRANT SELECT ON attempts TO {account}",
+            f"GRANT SELECT ON {SENDERS} TO {account}",
+        ],
+    )
 
 
 def grant_publishing(engine: Engine, account: Account) -> None:

@@ -413,6 +413,7 @@ lake_manifest = Table(
     Column("published_at", _time(), nullable=False),
     Column("sealed_at", _time()),
     Column("late_changes", Integer, nullable=False),
+    Column("reports_run_id", _name(32)),
     Index("ix_lake_manifest_sealed", "sealed_at", "day"),
     **_OPTIONS,
 )
@@ -435,7 +436,8 @@ lake_folders = Table(
     Column("run_id", _name(32), nullable=False),
     Column("begun_at", _time(), nullable=False),
     Column("replaced_at", _time()),
-    PrimaryKeyConstraint("day", "run_id"),
+    Column("kind", Enum("messages", "reports"), nullable=False),
+    PrimaryKeyConstraint("day", "run_id", "kind"),
     **_OPTIONS,
 )
 
@@ -499,6 +501,75 @@ report_delivery_times = Table(
     Column("delivered", BigInteger, nullable=False),
     PrimaryKeyConstraint("day", "domain", "client_id", "hour", "bucket"),
     Index("ix_report_delivery_times_domain", "domain", "day"),
+    **_OPTIONS,
+)
+
+report_attempts = Table(
+    "report_attempts",
+    metadata,
+    Column("day", Date, nullable=False),
+    Column("hour", SmallInteger, nullable=False),
+    Column("domain", _name(128), nullable=False),
+    Column("client_id", _name(193), nullable=False),
+    Column("bucket", SmallInteger, nullable=False),
+    Column("delivered", BigInteger, nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    PrimaryKeyConstraint("day", "domain", "client_id", "hour", "bucket"),
+    Index("ix_report_attempts_domain", "domain", "day"),
+    **_OPTIONS,
+)
+
+report_attempt_times = Table(
+    "report_attempt_times",
+    metadata,
+    Column("day", Date, nullable=False),
+    Column("hour", SmallInteger, nullable=False),
+    Column("domain", _name(128), nullable=False),
+    Column("client_id", _name(193), nullable=False),
+    Column("bucket", SmallInteger, nullable=False),
+    Column("retried", BigInteger, nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    PrimaryKeyConstraint("day", "domain", "client_id", "hour", "bucket"),
+    Index("ix_report_attempt_times_domain", "domain", "day"),
+    **_OPTIONS,
+)
+
+report_queue_times = Table(
+    "report_queue_times",
+    metadata,
+    Column("day", Date, nullable=False),
+    Column("hour", SmallInteger, nullable=False),
+    Column("domain", _name(128), nullable=False),
+    Column("client_id", _name(193), nullable=False),
+    Column("wait", _name(8), nullable=False),
+    Column("bucket", SmallInteger, nullable=False),
+    Column("waits", BigInteger, nullable=False),
+    PrimaryKeyConstraint("day", "domain", "client_id", "hour", "wait", "bucket"),
+    Index("ix_report_queue_times_domain", "domain", "day"),
+    **_OPTIONS,
+)
+
+report_senders = Table(
+    "report_senders",
+    metadata,
+    Column("day", Date, nullable=False),
+    Column("domain", _name(128), nullable=False),
+    Column("client_id", _name(193), nullable=False),
+    Column("hmac_kid", BINARY(8), nullable=False),
+    Column("sketch", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("day", "domain", "client_id", "hmac_kid"),
+    Index("ix_report_senders_domain", "domain", "day"),
+    **_OPTIONS,
+)
+
+report_clients = Table(
+    "report_clients",
+    metadata,
+    Column("domain", _name(128), nullable=False),
+    Column("client_id", _name(193), nullable=False),
+    Column("first_day", Date, nullable=False),
+    Column("last_day", Date, nullable=False),
+    PrimaryKeyConstraint("domain", "client_id"),
     **_OPTIONS,
 )
 

@@ -28,6 +28,8 @@ class Published:
     published_at: datetime
     sealed_at: datetime | None
     late_changes: int
+    reports_run_id: str | None
+    """The run that has made the reports; None: one of a release that wrote none into the lake."""
 
     @property
     def folder(self) -> Folder:
@@ -140,35 +142,47 @@ def published_counts(connection: Connection, day: date) -> Counts:
     return {(domain, status): count for domain, status, count in rows}
 
 
+def put_reports_folder(connection: Connection, folder: Folder) -> None:
+    statement = text("UPDATE lake_manifest SET reports_run_id = :run WHERE day = :day")
+    connection.execute(statement, {"day": folder.day, "run": folder.run_id})
+
+
 def note_folder(connection: Connection, folder: Folder, now: datetime) -> None:
     """Before its first byte, so that whatever is left of it is known."""
-    statement = text("INSERT INTO lake_folders (day, run_id, begun_at) VALUES (:day, :run, :now)")
-    connection.execute(statement, {"day": folder.day, "run": folder.run_id, "now": now})
+    statement = text(
+        "INSERT INTO lake_folders (day, run_id, kind, begun_at) VALUES (:day, :run, :kind, :now)"
+    )
+    connection.execute(statement, {**_named(folder), "now": now})
 
 
 def note_replaced(connection: Connection, by: Folder, now: datetime) -> None:
-    """From now on nobody begins to read another folder of that day."""
+    """From now on nobody begins to read another folder of that kind and day."""
     statement = text(
         "UPDATE lake_folders SET replaced_at = :now"
-        " WHERE day = :day AND run_id <> :run AND replaced_at IS NULL"
+        " WHERE day = :day AND run_id <> :run AND kind = :kind AND replaced_at IS NULL"
     )
-    connection.execute(statement, {"day": by.day, "run": by.run_id, "now": now})
+    connection.execute(statement, {**_named(by), "now": now})
 
 
 def unreferenced(connection: Connection, before: datetime) -> list[Folder]:
     """Folders that no manifest names, and that none has named since then."""
     query = text(
-        "SELECT f.day, f.run_id FROM lake_folders AS f"
-        " LEFT JOIN lake_manifest AS m ON m.day = f.day AND m.run_id = f.run_id"
+        "SELECT f.day, f.run_id, f.kind FROM lake_folders AS f"
+        " LEFT JOIN lake_manifest AS m ON m.day = f.day"
+        " AND f.run_id = CASE f.kind WHEN 'reports' THEN m.reports_run_id ELSE m.run_id END"
         " WHERE m.day IS NULL AND COALESCE(f.replaced_at, f.begun_at) < :before"
-        " ORDER BY f.day, f.run_id"
+        " ORDER BY f.day, f.run_id, f.kind"
     )
     return [Folder(*row) for row in connection.execute(query, {"before": before})]
 
 
 def forget_folder(connection: Connection, folder: Folder) -> None:
-    statement = text("DELETE FROM lake_folders WHERE day = :day AND run_id = :run")
-    connection.execute(statement, {"day": folder.day, "run": folder.run_id})
+    statement = text("DELETE FROM lake_folders WHERE day = :day AND run_id = :run AND kind = :kind")
+    connection.execute(statement, _named(folder))
+
+
+def _named(folder: Folder) -> dict[str, object]:
+    return {"day": folder.day, "run": folder.run_id, "kind": folder.kind}
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,3 +242,17 @@ def replace_report(
         places = ", ".join(f":{name}" for name in columns)
         statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places})"
         connection.execute(text(statement), [dict(row) for row in rows])
+
+
+def see_clients(connection: Connection, day: date, clients: Collection[tuple[str, str]]) -> None:
+    """They had messages on that day. However often and in whatever order days are seen, what is
+    kept is the first and the last of them."""
+    statement = text(
+        "INSERT INTO report_clients (domain, client_id, first_day, last_day)"
+        " VALUES (:domain, :client_id, :day, :day) ON DUPLICATE KEY UPDATE"
+        " first_day = LEAST(first_day, VALUES(first_day)),"
+        " last_day = GREATEST(last_day, VALUES(last_day))"
+    )
+    if clients:
+        rows = [{"domain": one[0], "client_id": one[1], "day": day} for one in sorted(clients)]
+        connection.execute(statement, rows)

@@ -1,4 +1,4 @@
-"""What the ledger's report tables hold of a day, by domain, client and hour.
+"""How many messages there were, and what became of them; and what a report is.
 
 Only numbers that can be added up: so a day is the sum of its hours, a month that of its days, and
 no day has to be read again for it. The hour is that of the time in the id, in UTC.
@@ -23,12 +23,22 @@ class Report:
     keys: Sequence[str]
     values: Sequence[str]
 
+    @property
+    def name(self) -> str:
+        """Of its files in the lake."""
+        return self.table.removeprefix("report_")
 
-HOURS = Report(
-    "report_hours",
-    KEYS,
-    ("accepted", "delivered", "failed", "erased", "duplicates", "waiting", "retries"),
-)
+
+STATUSES = {
+    "delivered": "delivered",
+    "failed": "failed",
+    "erased": "erased",
+    "duplicates": "duplicate",
+    "waiting": "queued",
+}
+"""How a report calls those that have a status of the ledger. There are no others."""
+
+HOURS = Report("report_hours", KEYS, ("accepted", *STATUSES, "retries"))
 FAILURES = Report("report_failures", (*KEYS, "reason"), ("failed",))
 DELIVERY_TIMES = Report("report_delivery_times", (*KEYS, "bucket"), ("delivered",))
 
@@ -36,15 +46,11 @@ DELIVERY_TIMES = Report("report_delivery_times", (*KEYS, "bucket"), ("delivered"
 def hours(messages: DataFrame) -> DataFrame:
     """How many were accepted, what became of them, and how often delivery was tried again."""
     return (
-        _with_hour(messages)
+        with_hour(messages)
         .groupBy(*KEYS)
         .agg(
             f.count("*").alias("accepted"),
-            _count_of("delivered").alias("delivered"),
-            _count_of("failed").alias("failed"),
-            _count_of("erased").alias("erased"),
-            _count_of("duplicate").alias("duplicates"),
-            _count_of("queued").alias("waiting"),
+            *(_count_of(status).alias(name) for name, status in STATUSES.items()),
             f.sum(f.greatest(f.col("attempt_count") - 1, f.lit(0))).alias("retries"),
         )
         .select(*HOURS.keys, *HOURS.values)
@@ -54,7 +60,7 @@ def hours(messages: DataFrame) -> DataFrame:
 def failures(messages: DataFrame) -> DataFrame:
     """How many failed, by the reason."""
     return (
-        _with_hour(messages.where(f.col("status") == "failed"))
+        with_hour(messages.where(f.col("status") == "failed"))
         .withColumn("reason", f.coalesce("reason", f.lit("unknown")))
         .groupBy(*FAILURES.keys)
         .agg(f.count("*").alias("failed"))
@@ -66,7 +72,7 @@ def delivery_times(messages: DataFrame) -> DataFrame:
     """How many were delivered, by how long that took from the acceptance on."""
     took = f.unix_millis("delivered_at") - f.unix_millis("queued_at")
     return (
-        _with_hour(messages.where(f.col("status") == "delivered"))
+        with_hour(messages.where(f.col("status") == "delivered"))
         .withColumn("bucket", bucket(took))
         .groupBy(*DELIVERY_TIMES.keys)
         .agg(f.count("*").alias("delivered"))
@@ -74,19 +80,10 @@ def delivery_times(messages: DataFrame) -> DataFrame:
     )
 
 
-REPORTS = ((HOURS, hours), (FAILURES, failures), (DELIVERY_TIMES, delivery_times))
-
-
-def roll_up(report: DataFrame, keys: Sequence[str], values: Sequence[str]) -> DataFrame:
-    """The same by fewer keys, or of several days together: a month of its days."""
-    sums = [f.sum(name).alias(name) for name in values]
-    return report.groupBy(*keys).agg(*sums).select(*keys, *values)
-
-
-def _with_hour(messages: DataFrame) -> DataFrame:
+def with_hour(rows: DataFrame) -> DataFrame:
     accepted_ms = f.conv(f.hex(f.substring("message_id", 1, 6)), 16, 10).cast("long")
     hour = f.pmod(f.floor(accepted_ms / f.lit(3_600_000)), f.lit(24)).cast("int")
-    return messages.withColumn("hour", hour)
+    return rows.withColumn("hour", hour)
 
 
 def _count_of(status: str) -> Column:

@@ -16,7 +16,7 @@ import duckdb
 from sqlalchemy import Engine, text
 
 from analytics.days import ids_of
-from analytics.reports.times import quantile
+from gatepost.reports.times import quantile
 
 HOURS = (
     "COUNT(*), SUM(status = 'delivered'), SUM(status = 'failed'), SUM(status = 'erased'),"

@@ -30,7 +30,7 @@ from main_server.granting import Account, grant_publishing, grant_reading
 from main_server.messages.partitions import ensure_partitions
 from main_server.settings import Database
 from main_server.tables import metadata
-from tests.integration.analytics.days import SEVENTH, Message
+from tests.integration.analytics.days import SEVENTH, Attempt, Message
 
 KEYS_SCHEMA = "gatepost_keys"
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -60,6 +60,7 @@ def spark() -> Iterator[SparkSession]:
         "spark.log.level": "ERROR",
         "spark.sql.shuffle.partitions": "1",
         "spark.driver.memory": "1g",
+        "spark.sql.codegen.wholeStage": "false",
     }
     builder = SparkSession.builder.master("local[2]")
     for name, value in conf.items():
@@ -106,6 +107,10 @@ class Ledger:
         if not rows:
             return
         transact(self.engine, lambda c: c.execute(insert(metadata.tables["messages"]), rows))
+
+    def note(self, *attempts: Attempt) -> None:
+        rows = [one.row() for one in attempts]
+        transact(self.engine, lambda c: c.execute(insert(metadata.tables["attempts"]), rows))
 
     def change(self, message: Message, **values: Any) -> None:
         table = metadata.tables["messages"]
@@ -162,7 +167,7 @@ def ledger(server: MariaServer, tmp_path: Path) -> Iterator[Ledger]:
     """Empty."""
     engine = engine_of(server, "gatepost_migrate")
     ledger = Ledger(server, engine, tmp_path)
-    ledger.empty("messages", "lake_", "report_")
+    ledger.empty("messages", "attempts", "lake_", "report_")
     yield ledger
     ledger.set_clock(None)
     engine.dispose()

@@ -3,6 +3,7 @@
 import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from hashlib import sha256
 from typing import Any
 
 from gatepost.clock import from_ms
@@ -33,11 +34,21 @@ class Message:
     took_ms: int = 250
     attempts: int = 1
     reason: str | None = None
+    sender: str | None = "+1234567890"
+    kid: bytes = b"\x01" * 8
+    generation: int = 0
     random: bytes = field(default_factory=lambda: secrets.token_bytes(9))
 
     @property
     def message_id(self) -> bytes:
         return self.ms.to_bytes(6, "big") + b"\x70" + self.random
+
+    @property
+    def mac(self) -> bytes | None:
+        """Of the sender's number: different in each domain, and under each key."""
+        if self.sender is None:
+            return None
+        return sha256(self.kid + self.domain.encode() + self.sender.encode()).digest()
 
     @property
     def client_id(self) -> str:
@@ -51,7 +62,8 @@ class Message:
             "client_id": self.client_id,
             "domain": self.domain,
             "cert_fingerprint": bytes(32),
-            "sender_number_hashed": bytes(32),
+            "sender_number_hashed": self.mac,
+            "hmac_kid": None if self.mac is None else self.kid,
             "encrypted_body": b"sealed",
             "key_id": 1,
             "status": self.status,
@@ -64,5 +76,27 @@ class Message:
             "attempt_count": self.attempts,
             "queue": "message_queue",
             "priority": 5,
-            "generation": 0,
+            "generation": self.generation,
+        }
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What the ledger has noted of one; `begun_ms` after the acceptance of its message."""
+
+    message: Message
+    number: int
+    begun_ms: int
+    took_ms: int = 20
+    outcome: str = "retry"
+
+    def row(self) -> dict[str, Any]:
+        begun = from_ms(self.message.ms + self.begun_ms)
+        return {
+            "message_id": self.message.message_id,
+            "attempt": self.number,
+            "started_at": begun,
+            "ended_at": begun + timedelta(milliseconds=self.took_ms),
+            "outcome": self.outcome,
+            "reason": None if self.outcome == "delivered" else "refused",
         }

@@ -1,5 +1,6 @@
 """What goes wrong is told, nothing is published by halves, and the next run makes it good."""
 
+import shutil
 from datetime import timedelta
 from typing import Any
 
@@ -17,7 +18,7 @@ from analytics.schema import VERSION
 from gatepost.cli.failure import Failure
 from tests.integration.analytics.conftest import Ledger, Nights
 from tests.integration.analytics.days import SEVENTH, Message, at, night_after
-from tests.integration.analytics.test_nightly import SHORT
+from tests.integration.analytics.test_nightly import SHORT, folders
 
 DAY = timedelta(days=1)
 
@@ -132,7 +133,7 @@ def test_a_corrupt_file_is_told_and_the_reports_stay(nights: Nights, ledger: Led
     now = night_after(SEVENTH)
     nights.play(now)
     reports = ledger.rows("report_hours")
-    (file,) = (ledger.folder / "lake").rglob("*.parquet")
+    (file,) = (ledger.folder / "lake" / "messages").rglob("*.parquet")
     checksum = file.with_name(f".{file.name}.crc")
     content = file.read_bytes()
     for wrong in (content[: len(content) // 2], b"PAR1" + bytes(len(content) - 8) + b"PAR1"):
@@ -162,6 +163,37 @@ def test_reports_are_made_again_from_the_lake(nights: Nights, ledger: Ledger) ->
     with pytest.raises(Failure, match="No day") as failure:
         nights.rebuild(SEVENTH + DAY, SEVENTH + DAY, now)
     assert failure.value.kind == "not-found"
+
+
+def test_reports_made_again_have_a_folder_of_their_own(nights: Nights, ledger: Ledger) -> None:
+    """The rows stay where they are, however often; reports that were replaced are removed."""
+    ledger.put(Message(at(SEVENTH)))
+    first = nights.play(night_after(SEVENTH), **SHORT)
+    again = nights.rebuild(SEVENTH, SEVENTH, night_after(SEVENTH, hour=3))
+    (day,) = ledger.rows("lake_manifest")
+    assert (day["run_id"], day["reports_run_id"]) == (first.run_id, again.run_id)
+    nights.play(night_after(SEVENTH + DAY), **SHORT)  # the day is sealed with folders of that run
+    last = nights.rebuild(SEVENTH, SEVENTH, night_after(SEVENTH + DAY, hour=3))
+    nights.play(night_after(SEVENTH + DAY * 3), **SHORT)
+    day = ledger.rows("lake_manifest")[0]
+    assert folders(ledger, "reports") == {day["reports_run_id"]} == {last.run_id}
+    assert folders(ledger, "messages") == folders(ledger, "senders") == {day["run_id"]}
+
+
+def test_a_day_of_an_earlier_release_has_neither_attempts_nor_senders(
+    nights: Nights, ledger: Ledger
+) -> None:
+    ledger.put(Message(at(SEVENTH)))
+    now = night_after(SEVENTH)
+    nights.play(now)
+    for data_set in ("attempts", "senders", "reports"):
+        shutil.rmtree(ledger.folder / "lake" / data_set)
+    with pytest.raises(Failure, match=r"/attempts/.* is not there, though the manifest names it"):
+        nights.rebuild(SEVENTH, SEVENTH, now)
+    ledger.ask_to("UPDATE lake_manifest SET schema_version = 1, reports_run_id = NULL")
+    nights.rebuild(SEVENTH, SEVENTH, now)
+    assert len(ledger.rows("report_hours")) == 1
+    assert ledger.rows("report_senders") == []
 
 
 def test_a_lake_that_can_not_be_written_to(nights: Nights, ledger: Ledger) -> None:
@@ -201,7 +233,8 @@ def after_each_write(patched: pytest.MonkeyPatch, then: Any) -> None:
 
     def write_then(*given: Any) -> None:
         write(*given)
-        then()
+        if given[3:] == ():  # of the messages, not of what lies beside them
+            then()
 
     patched.setattr(lake, "write", write_then)
 

@@ -106,7 +106,7 @@ def open_to_others(lake: Path) -> list[str]:
 def test_a_night_that_is_missing_is_an_exit_code(ledger: Ledger, config: Path) -> None:
     ledger.ask_to(
         "INSERT INTO lake_manifest VALUES"
-        " ('2026-01-01', 'x', 1, 0, 0, '2026-01-02', '2026-01-02', NULL, 0)"
+        " ('2026-01-01', 'x', 1, 0, 0, '2026-01-02', '2026-01-02', NULL, 0, NULL)"
     )
     said = analytics("status", "--config", str(config))
     assert said.returncode == 1

@@ -20,8 +20,10 @@ BEFORE_PUBLISHING = [
     (repository, "begin_run", "before"),
     (lake, "write", "half-way"),
     (lake, "write", "after"),
+    (lake, "write_reports", "after"),
     (repository, "put_counts", "after"),
     (repository, "replace_report", "after"),
+    (repository, "see_clients", "after"),
 ]
 AFTERWARDS = [
     (publish, "publish", "after"),
@@ -55,7 +57,9 @@ def test_killed_and_run_again(
     nights.play(night_after(SEVENTH))
     published = everything(ledger), nights.messages()
     change(ledger)
-    ledger.ask_to(f"INSERT INTO lake_folders VALUES ('{OLD}', 'nobodys', '2026-09-01', NULL)")
+    ledger.ask_to(
+        f"INSERT INTO lake_folders VALUES ('{OLD}', 'nobodys', '2026-09-01', NULL, 'reports')"
+    )
 
     with monkeypatch.context() as patched:
         kill_at(patched, where, step, when, ledger)

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from analytics.reports.day import REPORTS
 from gatepost.cli.failure import Failure
+from gatepost.reports.sketch import estimate
 from tests.integration.analytics.conftest import Ledger, Nights
-from tests.integration.analytics.days import SEVENTH, Message, at, night_after
+from tests.integration.analytics.days import SEVENTH, Attempt, Message, at, night_after
 
 DAY = timedelta(days=1)
 SHORT: dict[str, Any] = {"days": {"extracted_again": 2, "max_lifetime_hours": 24, "at_once": 4}}
@@ -43,6 +45,39 @@ def test_a_day_is_published_with_its_reports(nights: Nights, ledger: Ledger) -> 
     ]
     assert [(r["reason"], r["failed"]) for r in ledger.rows("report_failures")] == [("refused", 1)]
     assert sum(r["delivered"] for r in ledger.rows("report_delivery_times")) == 2
+
+
+def test_all_reports_are_tables_and_files_that_say_the_same(nights: Nights, ledger: Ledger) -> None:
+    late = Message(at(SEVENTH, 9), "failed", attempts=2, reason="refused", sender="+1")
+    ledger.put(late, Message(at(SEVENTH, 9), sender="+1"), Message(at(SEVENTH, 10), sender="+2"))
+    ledger.note(Attempt(late, 1, 50), Attempt(late, 2, 30_100, outcome="failed"))
+    run = nights.play(night_after(SEVENTH))
+    assert [row["reports_run_id"] for row in ledger.rows("lake_manifest")] == [run.run_id]
+    for report, _ in REPORTS:
+        path = f"{ledger.uri}/reports/dt={SEVENTH}/run={run.run_id}/report={report.name}"
+        columns = [*report.keys, *report.values]
+        files = [
+            [bytes(value) if isinstance(value, bytearray) else value for value in row]
+            for row in nights.session.read.parquet(path).select(columns).collect()
+        ]
+        table = [[row[name] for name in columns] for row in ledger.rows(report.table)]
+        assert table != []
+        assert sorted(files, key=str) == sorted(table, key=str)
+    whole, of_client = ledger.rows("report_senders")
+    assert (whole["client_id"], of_client["client_id"]) == ("", "example.com:client_001")
+    assert estimate(whole["sketch"]) == estimate(of_client["sketch"]) == 2
+
+
+def test_clients_are_known_from_their_first_day_to_their_last(
+    nights: Nights, ledger: Ledger
+) -> None:
+    ledger.put(*(Message(at(SEVENTH + DAY * n), client=f"c{n % 2}") for n in range(3)))
+    nights.play(night_after(SEVENTH + DAY * 2))
+    nights.rebuild(SEVENTH + DAY, SEVENTH + DAY, night_after(SEVENTH + DAY * 2))
+    assert [tuple(row.values()) for row in ledger.rows("report_clients")] == [
+        ("example.com", "example.com:c0", SEVENTH, SEVENTH + DAY * 2),
+        ("example.com", "example.com:c1", SEVENTH + DAY, SEVENTH + DAY),
+    ]
 
 
 def test_the_lake_is_laid_out_by_day_run_and_domain(nights: Nights, ledger: Ledger) -> None:
@@ -139,14 +174,17 @@ def test_folders_that_nobody_needs_are_removed_a_day_later(nights: Nights, ledge
     ledger.put(Message(at(SEVENTH)))
     first = nights.play(night_after(SEVENTH))
     second = nights.play(night_after(SEVENTH + DAY, hour=3))
-    folders = ledger.folder / "lake" / "messages" / f"dt={SEVENTH}"
-    named = {f"run={first.run_id}", f"run={second.run_id}"}
-    assert {one.name for one in folders.iterdir()} == named
+    everywhere = ("messages", "attempts", "senders", "reports")
+    for data_set in everywhere:
+        assert folders(ledger, data_set) == {first.run_id, second.run_id}
     third = nights.play(night_after(SEVENTH + DAY * 2, hour=4))
-    assert {one.name for one in folders.iterdir()} == {
-        f"run={second.run_id}",
-        f"run={third.run_id}",
-    }
+    for data_set in everywhere:
+        assert folders(ledger, data_set) == {second.run_id, third.run_id}
+
+
+def folders(ledger: Ledger, data_set: str) -> set[str]:
+    place = ledger.folder / "lake" / data_set / f"dt={SEVENTH}"
+    return {one.name.removeprefix("run=") for one in place.iterdir()}
 
 
 def sealed(ledger: Ledger) -> list[object]:
@@ -155,9 +193,11 @@ def sealed(ledger: Ledger) -> list[object]:
 
 def everything(ledger: Ledger) -> dict[str, object]:
     """All that the pipeline leaves in the ledger, but for run ids and times."""
-    tables = ("lake_counts", "report_hours", "report_failures", "report_delivery_times", "messages")
+    reports = [report.table for report, _ in REPORTS]
+    tables = ("lake_counts", "messages", "report_clients", *reports)
+    of_the_run = {"run_id": None, "published_at": None, "reports_run_id": None}
     manifest = [
-        {**row, "run_id": None, "published_at": None, "sealed_at": bool(row["sealed_at"])}
+        {**row, **of_the_run, "sealed_at": bool(row["sealed_at"])}
         for row in ledger.rows("lake_manifest")
     ]
     return {"lake_manifest": manifest, **{name: ledger.rows(name) for name in tables}}

@@ -17,6 +17,7 @@ from sqlalchemy import Engine, MetaData, inspect, text
 
 from infra.dev.engines import Engines, MariaServer
 from main_server import database, ledger_commands, migrating
+from main_server.granting import SENDERS
 from main_server.tables import KEYS, metadata
 from tests.integration.main_server.conftest import KEYS_SCHEMA, engine_of
 
@@ -36,15 +37,25 @@ def empty(server: MariaServer) -> Iterator[Engine]:
     with engine.begin() as connection:
         for table in found_tables(connection):
             connection.execute(text(f"DROP TABLE {table}"))
+        for view in found_views(connection):
+            connection.execute(text(f"DROP VIEW {view}"))
     engine.dispose()
 
 
 def found_tables(connection: Any) -> set[str]:
+    return _found(connection, "BASE TABLE")
+
+
+def found_views(connection: Any) -> set[str]:
+    return _found(connection, "VIEW")
+
+
+def _found(connection: Any, kind: str) -> set[str]:
     query = text(
         "SELECT CONCAT(table_schema, '.', table_name) FROM information_schema.tables"
-        " WHERE table_schema IN ('gatepost', 'gatepost_keys')"
+        " WHERE table_schema IN ('gatepost', 'gatepost_keys') AND table_type = :kind"
     )
-    return set(connection.execute(query).scalars())
+    return set(connection.execute(query, {"kind": kind}).scalars())
 
 
 def expected_tables() -> set[str]:
@@ -57,10 +68,12 @@ def test_up_down_and_up_again(empty: Engine) -> None:
         assert migrating.upgrade(empty, KEYS_SCHEMA) is True
         with empty.connect() as connection:
             assert found_tables(connection) == expected_tables()
+            assert found_views(connection) == {f"gatepost.{SENDERS}"}
             assert migrating.current(connection) == migrating.head()
         migrating.downgrade(empty, KEYS_SCHEMA, "base")
         with empty.connect() as connection:
             assert found_tables(connection) == {"gatepost.alembic_version"}
+            assert found_views(connection) == set()
             assert migrating.current(connection) is None
 
 

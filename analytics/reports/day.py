@@ -1,0 +1,53 @@
+"""All reports of a day, and what of the lake each is made of.
+
+They are functions of that and of nothing else, so two runs report the same (I13).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial, reduce
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from analytics.reports.attempts import ATTEMPT_TIMES, ATTEMPTS, attempt_times, attempts
+from analytics.reports.hours import (
+    DELIVERY_TIMES,
+    FAILURES,
+    HOURS,
+    Report,
+    delivery_times,
+    failures,
+    hours,
+)
+from analytics.reports.senders import UNIQUE_SENDERS, unique_senders
+from analytics.reports.waits import QUEUE_TIMES, queue_times
+
+
+@dataclass(frozen=True, slots=True)
+class DayRows:
+    """What the lake has of a day."""
+
+    messages: DataFrame
+    attempts: DataFrame
+    senders: DataFrame
+
+
+Make = Callable[[DayRows], DataFrame]
+
+REPORTS: tuple[tuple[Report, Make], ...] = (
+    (HOURS, lambda day: hours(day.messages)),
+    (FAILURES, lambda day: failures(day.messages)),
+    (DELIVERY_TIMES, lambda day: delivery_times(day.messages)),
+    (ATTEMPTS, lambda day: attempts(day.messages)),
+    (ATTEMPT_TIMES, lambda day: attempt_times(day.attempts)),
+    (QUEUE_TIMES, lambda day: queue_times(day.messages, day.attempts)),
+    (UNIQUE_SENDERS, lambda day: unique_senders(day.senders)),
+)
+
+
+def all_reports(day: DayRows) -> DataFrame:
+    """All in one frame, told apart by `report`, so that Spark makes them side by side and writes
+    them at once. What a report doesn't have is empty."""
+    frames = [make(day).withColumn("report", f.lit(report.name)) for report, make in REPORTS]
+    return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames)
