@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from sqlalchemy.exc import SQLAlchemyError
 
 from analytics import submit as spark
+from analytics.insight.repository import unusual_on
 from analytics.ledger import repository
 from analytics.ledger.connection import create_ledger_engine
 from analytics.ledger.repository import Run
@@ -20,6 +21,8 @@ from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output, plain
 from gatepost.errors import ConfigurationError
 from gatepost.settings import load
+
+MOST_SAID = 10
 
 
 def submit(config: Path | None, arguments: Sequence[str]) -> NoReturn:
@@ -51,16 +54,20 @@ def status(config: Path | None, limit: int, *, json: bool) -> None:
             runs = repository.latest_runs(connection, limit)
             published = repository.sealed_by_day(connection)
             under_way = repository.is_locked(connection)
+            latest = max(published, default=None)
+            unusual = unusual_on(connection, latest)
     except SQLAlchemyError as error:
         reason = getattr(error, "orig", None) or type(error).__name__
         raise Failure("unavailable", f"The ledger does not answer: {reason}") from None
-    latest = max(published, default=None)
     unsealed = sorted(day for day, sealed in published.items() if not sealed)
     shown = [_as_it_is(run, under_way=under_way) for run in runs]
     if json:
-        output.result(_document(shown, latest, unsealed))
+        output.result(
+            {**_days(latest, unsealed), "unusual": unusual, "runs": [plain(run) for run in shown]}
+        )
     else:
         _say(output, shown, latest, unsealed)
+        _say_unusual(output, latest, unusual)
     missing = missing_nights(utc_now(), latest)
     if missing:
         raise Failure("fault", f"{missing} nights are missing: run it, or see why it fails.")
@@ -81,9 +88,8 @@ def _as_it_is(run: Run, *, under_way: bool) -> dict[str, Any]:
     return said | {"state": state}
 
 
-def _document(runs: list[dict[str, Any]], latest: date | None, unsealed: list[date]) -> object:
-    days = {"published_until": str(latest) if latest else None, "open": [str(d) for d in unsealed]}
-    return {**days, "runs": [plain(run) for run in runs]}
+def _days(latest: date | None, unsealed: list[date]) -> dict[str, object]:
+    return {"published_until": str(latest) if latest else None, "open": [str(d) for d in unsealed]}
 
 
 def _say(
@@ -96,3 +102,11 @@ def _say(
         text = f"{run['started_at']:%Y-%m-%d %H:%M}  {run['kind']:8} {run['state']:11}"
         numbers = f"{run['days']} days, {run['row_count']} messages, {run['late_changes']} late"
         output.say(f"{text} {numbers}{'  ' + run['reason'] if run['reason'] else ''}")
+
+
+def _say_unusual(output: Output, day: date | None, unusual: list[str]) -> None:
+    """All of them are in the reports."""
+    for words in unusual[:MOST_SAID]:
+        output.say(f"Unusual on {day}: {words}")
+    if len(unusual) > MOST_SAID:
+        output.say(f"and {len(unusual) - MOST_SAID} more: see the reports.")

@@ -43,6 +43,9 @@ class Metrics:
             kind,
             done.late_changes,
         )
+        if kind == "nightly":
+            words = "What is unusual about the last published day."
+            _gauge(registry, "gatepost_analytics_unusual", words, kind, done.unusual)
         self._write(SUCCESS.format(kind=kind), registry)
 
     def failed(self, kind: str, seconds: float, *, disagree: bool) -> None:

@@ -12,10 +12,11 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Connection
 
 from analytics import days as calendar
-from analytics import lake
+from analytics import lake, pages
 from analytics.check import Tallies, differences, tally, total
 from analytics.errors import CountsDisagree
 from analytics.extract import read_attempts, read_day, read_senders
+from analytics.insight.repository import unusual_on
 from analytics.lake import REPORTS, Folder
 from analytics.late import count_late
 from analytics.ledger import repository
@@ -38,6 +39,8 @@ class Done:
     days: int = 0
     rows: int = 0
     late: dict[date, int] = field(default_factory=dict)
+    unusual: int = 0
+    """Of the last day that is published."""
 
     @property
     def late_changes(self) -> int:
@@ -62,6 +65,8 @@ def run(night: Night, done: Done, *, catch_up: bool) -> None:
         rows = do_day(night, day)
         done.days += 1
         done.rows += rows
+    done.unusual = tell_unusual(night)
+    pages.write_missing(night.connection, night.settings, night.now.date(), night.log)
     done.late = watch_sealed(night)
     collect(night)
 
@@ -93,7 +98,8 @@ def do_day(night: Night, day: date) -> int:
     seal = ended and not facts.waiting
     if ended and facts.waiting:
         log.warning("day.not_sealed", waiting=facts.waiting)
-    row = publish(night.connection, folder, total(tallies), facts, night.now, seal=seal)
+    aims = night.settings.aims()
+    row = publish(night.connection, folder, total(tallies), facts, night.now, aims, seal=seal)
     watch.lap("publish")
     log.info(
         "day.published", rows=row.row_count, folder=folder.run_id, sealed=seal, **watch.seconds()
@@ -143,6 +149,15 @@ def report(night: Night, rows: DayRows, folder: Folder) -> Facts:
     with night.connection.begin():
         repository.note_folder(night.connection, folder, night.now)
     return gather(rows, night.settings.lake.uri, folder)
+
+
+def tell_unusual(night: Night) -> int:
+    with night.connection.begin():
+        day = max(repository.sealed_by_day(night.connection), default=None)
+        found = unusual_on(night.connection, day)
+    if found:
+        night.log.warning("day.unusual", day=str(day), count=len(found), words=found[:5])
+    return len(found)
 
 
 def watch_sealed(night: Night) -> dict[date, int]:

@@ -16,12 +16,14 @@ from sqlalchemy import Connection
 from analytics import lake
 from analytics.check import Tally
 from analytics.errors import LockLost
+from analytics.insight.conclude import conclude
 from analytics.lake import Folder
 from analytics.ledger import repository
 from analytics.ledger.repository import Counts, Published
 from analytics.reports.day import REPORTS, DayRows, all_reports
 from analytics.reports.hours import HOURS, STATUSES, Report
 from analytics.schema import VERSION
+from analytics.settings import Aims
 
 Rows = Sequence[Mapping[str, object]]
 WAITING = "queued"
@@ -62,7 +64,14 @@ def count_by_status(hours: Rows) -> Counts:
 
 
 def publish(
-    connection: Connection, folder: Folder, tally: Tally, facts: Facts, now: datetime, *, seal: bool
+    connection: Connection,
+    folder: Folder,
+    tally: Tally,
+    facts: Facts,
+    now: datetime,
+    aims: Aims,
+    *,
+    seal: bool,
 ) -> Published:
     """`seal`: the day is done, no run extracts it again."""
     row = Published(
@@ -81,15 +90,15 @@ def publish(
         repository.put_manifest(connection, row)
         repository.note_replaced(connection, folder, now)
         repository.put_counts(connection, folder.day, facts.counts)
-        _put_reports(connection, facts, now)
+        _put_reports(connection, facts, now, aims)
     return row
 
 
-def publish_reports(connection: Connection, facts: Facts, now: datetime) -> None:
+def publish_reports(connection: Connection, facts: Facts, now: datetime, aims: Aims) -> None:
     """The reports alone, of a day whose rows stay what they are."""
     with _alone(connection):
         repository.put_reports_folder(connection, facts.folder)
-        _put_reports(connection, facts, now)
+        _put_reports(connection, facts, now, aims)
 
 
 @contextmanager
@@ -101,12 +110,13 @@ def _alone(connection: Connection) -> Iterator[None]:
         yield
 
 
-def _put_reports(connection: Connection, facts: Facts, now: datetime) -> None:
+def _put_reports(connection: Connection, facts: Facts, now: datetime, aims: Aims) -> None:
     day = facts.folder.day
     repository.note_replaced(connection, facts.folder, now)
     for table, rows in facts.reports.items():
         repository.replace_report(connection, table, day, rows)
     repository.see_clients(connection, day, facts.clients)
+    conclude(connection, day, facts.reports, aims)
 
 
 def _rows(report: Report, written: Sequence[Row], day: date) -> Rows:

@@ -7,7 +7,7 @@ from datetime import date
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from analytics import lake
+from analytics import lake, pages
 from analytics.check import tally, total
 from analytics.errors import LakeUnreadable
 from analytics.lake import REPORTS, Folder
@@ -23,6 +23,7 @@ def run(night: Night, done: Done, first: date, last: date) -> None:
         rebuild_day(night, day)
         done.days += 1
         done.rows += day.row_count
+    pages.write(night.connection, night.settings, first, last, night.log)
 
 
 def rebuild_day(night: Night, day: Published) -> None:
@@ -35,7 +36,7 @@ def rebuild_day(night: Night, day: Published) -> None:
         facts = report(night, rows, Folder(day.day, night.run_id, REPORTS))
     except (Py4JJavaError, PySparkException) as error:
         raise lake.unreadable(path, error) from error
-    publish_reports(night.connection, facts, night.now)
+    publish_reports(night.connection, facts, night.now, night.settings.aims())
     night.log.info("day.rebuilt", day=str(day.day), rows=day.row_count)
 
 

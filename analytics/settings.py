@@ -1,5 +1,6 @@
 """The pipeline's settings."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 from gatepost.database import DatabaseAddress
 from gatepost.settings import Block, ServiceSettings
 
+Share = Annotated[float, Field(gt=0, lt=1)]
 Days_ = Annotated[int, Field(ge=1, le=3660)]
 
 
@@ -85,6 +87,39 @@ class Retention(Block):
     domains: dict[str, Days_] = Field(default_factory=dict)
 
 
+class Reports(Block):
+    """Pages for each day and month, if there is a folder for them."""
+
+    folder: Path | None = None
+    fewest: Annotated[int, Field(ge=1, le=1_000_000)] = 10
+    """In the pages of all domains: of fewer messages nothing is said."""
+
+
+class Targets(Block):
+    """How quick the service is to be, and for which share of the messages."""
+
+    accept_ms: Annotated[int, Field(ge=1, le=60_000)] = 100
+    accept_share: Share = 0.95
+    delivery_seconds: Annotated[float, Field(gt=0, le=345_600)] = 60
+    delivery_share: Share = 0.99
+
+
+class Capacity(Block):
+    """What the machines can take. Of what isn't named nothing is foreseen."""
+
+    messages_per_second: Annotated[float, Field(gt=0)] | None = None
+    ledger_gigabytes: Annotated[float, Field(gt=0)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Aims:
+    """What a day's reports are held against."""
+
+    targets: Targets
+    capacity: Capacity
+    kept_days: int
+
+
 class LedgerOnly(ServiceSettings):
     """The part that a look at the runs needs."""
 
@@ -99,6 +134,9 @@ class AnalyticsSettings(ServiceSettings):
     spark: Spark = Spark()
     days: Days = Days()
     retention: Retention = Retention()
+    reports: Reports = Reports()
+    targets: Targets = Targets()
+    capacity: Capacity = Capacity()
     metrics_folder: Path | None = None
     """Of the node exporter's textfile collector."""
 
@@ -113,6 +151,9 @@ class AnalyticsSettings(ServiceSettings):
                 " before the lake is sure of them"
             )
         return self
+
+    def aims(self) -> Aims:
+        return Aims(self.targets, self.capacity, self.retention.days)
 
     def read_from(self) -> DatabaseAddress:
         return self.source or self.database

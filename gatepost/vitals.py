@@ -19,6 +19,17 @@ MOST_CHARACTERS = 1_000
 Name = Annotated[str, Meta(pattern=r"\A[a-z_]{1,32}\Z")]
 Detail = Annotated[str, Meta(max_length=MOST_CHARACTERS)]
 Ms = Annotated[int, Meta(ge=0)]
+Bound = Annotated[str, Meta(pattern=r"\A[0-9]{1,9}(\.[0-9]{1,3})?\Z")]
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """How long a proxy took to answer posts of one message, whatever the answer, since its start:
+    how many, how many of them were accepted, and how many took no longer than so many
+    milliseconds."""
+
+    count: Annotated[int, Meta(ge=0)]
+    accepted: Annotated[int, Meta(ge=0)]
+    within_ms: dict[Bound, Annotated[int, Meta(ge=0)]]
 
 
 class Vitals(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +45,7 @@ class Vitals(msgspec.Struct, frozen=True, kw_only=True):
     """As /readyz shows them: whether it is ready by each, and what there is to say of it."""
     totals: dict[Name, dict[str, Annotated[int, Meta(ge=0)]]] = {}
     """Of messages, by what was done with them and by domain."""
+    answered: Answered | None = None
     leaving: bool = False
 
 

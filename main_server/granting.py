@@ -46,7 +46,12 @@ PUBLISHED = (
     "report_queue_times",
     "report_senders",
     "report_clients",
+    "report_days",
+    "report_anomalies",
+    "report_forecasts",
+    "report_attainment",
 )
+READ = ("answer_times",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,9 @@ def grant_reading(engine: Engine, account: Account) -> None:
 def grant_publishing(engine: Engine, account: Account) -> None:
     """To count messages, and to write the manifest and the reports."""
     written = [f"GRANT SELECT, INSERT, UPDATE, DELETE ON {one} TO {account}" for one in PUBLISHED]
-    _run(engine, [f"GRANT SELECT ({', '.join(COUNTED)}) ON messages TO {account}", *written])
+    read = [f"GRANT SELECT ON {one} TO {account}" for one in READ]
+    counted = f"GRANT SELECT ({', '.join(COUNTED)}) ON messages TO {account}"
+    _run(engine, [counted, *read, *written])
 
 
 def grant_dumping(engine: Engine, account: Account) -> None:

@@ -45,6 +45,8 @@ from main_server.overview.collecting import Collector
 from main_server.overview.endpoints import create_router as create_overview_router
 from main_server.reading.endpoints import create_router as create_reading_router
 from main_server.reconcile.loop import Reconciler
+from main_server.reports.answers import answers_loop
+from main_server.reports.endpoints import create_router as create_reports_router
 from main_server.second_step.endpoints import create_router as create_second_step_router
 from main_server.sessions.endpoints import create_router as create_sessions_router
 from main_server.sessions.proving import create_router as create_proving_router
@@ -103,6 +105,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         loops.start(audit_loop(child.stop, child.log, ledger, clock))
         loops.start(redis_loop(child.stop, child.log, redis, watch, redis_clock))
         context.overview.start(loops, child.stop, redis)
+        loops.start(answers_loop(child.stop, ledger, clock, context.overview.heard))
         loops.start(housekeeping_loop(child.stop, child.log, ledger, clock))
         loops.start(checks.loop(child.stop))
         ca.start(loops, child.stop)
@@ -141,6 +144,7 @@ def create_app(context: Context) -> HotPosts:
     api.include_router(create_audit_router(context))
     api.include_router(create_domains_router(context))
     api.include_router(create_overview_router(context))
+    api.include_router(create_reports_router(context))
     return HotPosts(api, identify(context), create_posts(context))
 
 

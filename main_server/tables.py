@@ -23,7 +23,7 @@ from sqlalchemy import (
     Table,
     UniqueConstraint,
 )
-from sqlalchemy.dialects.mysql import DATETIME, LONGBLOB, LONGTEXT, VARBINARY, VARCHAR
+from sqlalchemy.dialects.mysql import DATETIME, DOUBLE, LONGBLOB, LONGTEXT, VARBINARY, VARCHAR
 
 KEYS = "keys"
 """A placeholder: the engine translates it to the configured schema."""
@@ -570,6 +570,97 @@ report_clients = Table(
     Column("first_day", Date, nullable=False),
     Column("last_day", Date, nullable=False),
     PrimaryKeyConstraint("domain", "client_id"),
+    **_OPTIONS,
+)
+
+report_days = Table(
+    "report_days",
+    metadata,
+    Column("domain", _name(128), nullable=False),
+    Column("day", Date, nullable=False),
+    Column("client_id", _name(193), nullable=False),
+    *(
+        Column(name, BigInteger, nullable=False)
+        for name in (
+            "accepted",
+            "delivered",
+            "failed",
+            "erased",
+            "duplicates",
+            "waiting",
+            "retries",
+        )
+    ),
+    Column("p95_ms", DOUBLE(asdecimal=False)),
+    Column("spread", LONGTEXT, nullable=False),
+    PrimaryKeyConstraint("domain", "day", "client_id"),
+    Index("ix_report_days_day", "day"),
+    Index(
+        "ix_report_days_sums",
+        *("domain", "day", "client_id", "accepted", "delivered", "failed", "p95_ms"),
+    ),
+    **_OPTIONS,
+)
+
+report_anomalies = Table(
+    "report_anomalies",
+    metadata,
+    Column("day", Date, nullable=False),
+    Column("domain", _name(128), nullable=False),
+    Column("client_id", _name(193), nullable=False),
+    Column("measure", _name(32), nullable=False),
+    Column("value", DOUBLE(asdecimal=False), nullable=False),
+    Column("usual", DOUBLE(asdecimal=False), nullable=False),
+    Column("spread", DOUBLE(asdecimal=False), nullable=False),
+    Column("score", DOUBLE(asdecimal=False), nullable=False),
+    Column("words", LONGTEXT, nullable=False),
+    PrimaryKeyConstraint("day", "domain", "client_id", "measure"),
+    Index("ix_report_anomalies_domain", "domain", "day"),
+    **_OPTIONS,
+)
+
+report_forecasts = Table(
+    "report_forecasts",
+    metadata,
+    Column("day", Date, nullable=False),
+    Column("domain", _name(128), nullable=False),
+    Column("target", _name(32), nullable=False),
+    Column("at_most", DOUBLE(asdecimal=False)),
+    Column("at_present", DOUBLE(asdecimal=False), nullable=False),
+    Column("a_week", DOUBLE(asdecimal=False)),
+    Column("earliest", Date),
+    Column("expected", Date),
+    Column("latest", Date),
+    Column("words", LONGTEXT, nullable=False),
+    PrimaryKeyConstraint("day", "domain", "target"),
+    Index("ix_report_forecasts_domain", "domain", "day"),
+    **_OPTIONS,
+)
+
+report_attainment = Table(
+    "report_attainment",
+    metadata,
+    Column("day", Date, nullable=False),
+    Column("domain", _name(128), nullable=False),
+    Column("objective", _name(32), nullable=False),
+    Column("target_ms", BigInteger, nullable=False),
+    Column("share", DOUBLE(asdecimal=False), nullable=False),
+    Column("good", BigInteger, nullable=False),
+    Column("total", BigInteger, nullable=False),
+    PrimaryKeyConstraint("day", "domain", "objective"),
+    Index("ix_report_attainment_domain", "domain", "day"),
+    **_OPTIONS,
+)
+
+answer_times = Table(
+    "answer_times",
+    metadata,
+    Column("hour", DATETIME, nullable=False),
+    Column("process", _name(16), nullable=False),
+    Column("answered", BigInteger, nullable=False),
+    Column("accepted", BigInteger, nullable=False),
+    Column("within_ms", LONGTEXT, nullable=False),
+    PrimaryKeyConstraint("hour", "process"),
     **_OPTIONS,
 )
 

@@ -36,6 +36,7 @@ from portal.pages import (
     links,
     messages,
     overview,
+    reports,
     revoking,
     rights,
     second_step,
@@ -46,8 +47,8 @@ from portal.pages import (
 from portal.visits import seen
 
 PAGES = (
-    files, signing_in, code, second_step, links, account, overview, messages, failed, rights, users,
-    clients, revoking, client, tokens, issuing, certificates, domains, audit,
+    files, signing_in, code, second_step, links, account, overview, messages, failed, reports,
+    rights, users, clients, revoking, client, tokens, issuing, certificates, domains, audit,
 )  # fmt: skip
 """In the order in which their routes are tried."""
 

@@ -14,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from gatepost.errors import ConfigurationError
+from gatepost.insight.rendering import read_sheet
 
 _PACKAGE, _SHEET = "xstatic-bootstrap", "xstatic/pkg/bootstrap/data/css/bootstrap.min.css"
 _DARK = re.compile(r"\[data-bs-theme=dark\]( \.form-select)?\{([^}]*)\}")
@@ -33,7 +34,7 @@ class Assets:
 
     def __init__(self) -> None:
         own = files("portal") / "static"
-        sheet = with_dark(read_bootstrap()) + (own / "portal.css").read_text()
+        sheet = with_dark(read_bootstrap()) + (own / "portal.css").read_text() + read_sheet()
         self.style = _asset("portal", "css", "text/css; charset=utf-8", sheet.encode())
         self.icon = _asset("icon", "svg", "image/svg+xml", (own / "icon.svg").read_bytes())
         script = (own / "overview.js").read_bytes()

@@ -36,6 +36,7 @@ ENTRIES = (
     Entry("/overview", "Overview"),
     Entry("/messages", "Messages", for_users=True),
     Entry("/failed", "Failed messages"),
+    Entry("/reports", "Reports"),
     Entry("/clients", "Clients", also=("/tokens",)),
     Entry("/certificates", "Certificates"),
     Entry("/users", "Users"),

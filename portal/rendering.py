@@ -7,12 +7,12 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gatepost.cli.words import duration
+from gatepost.insight.rendering import with_reports
 from gatepost.problem import describe
 from gatepost.service.requests import context_of
 from gatepost.zones import zone_of
 from portal import charts, forms, refusals, times
 from portal.assets import Assets
-from portal.figures import figure
 from portal.lives import validity_of
 from portal.menu import menu_for
 from portal.visits import Visit
@@ -21,16 +21,15 @@ from portal.visits import Visit
 class Pages:
     def __init__(self, assets: Assets) -> None:
         self.environment = Environment(
-            loader=PackageLoader("portal"),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        with_reports(self.environment, PackageLoader("portal"))
         self.environment.filters |= {
             "validity": validity_of,
             "in_zone": times.in_zone,
-            "figure": figure,
             "duration": duration,
             "chart_line": charts.line,
             "highest": charts.highest,

@@ -1,6 +1,7 @@
 """One process of the proxy: its resources, its loops, its port."""
 
 from contextlib import AsyncExitStack
+from functools import partial
 
 import httpx
 from redis.asyncio import Redis
@@ -24,7 +25,7 @@ from proxy.claims import Claims
 from proxy.commit import Commit
 from proxy.depths import Depths, depths_loop
 from proxy.edge import Edge
-from proxy.endpoints import create_app
+from proxy.endpoints import MESSAGES, create_app
 from proxy.intake import Intake
 from proxy.keyed import KeyedCommit
 from proxy.limits import Limits
@@ -60,9 +61,9 @@ async def main(settings: ProxySettings, child: Child) -> None:
             statuses=Statuses(main_server, queues),
             renewals=Renewals(main_server),
         )
-        app = Requests(create_app(edge), child.log, RequestMetrics("proxy"))
+        metrics = RequestMetrics("proxy")
+        app = Requests(create_app(edge), child.log, metrics)
         tls = replaced.open_port(settings.tls.files(), live, lambda: senders.anchors)
-        cache = BundleCache(settings.cache.folder)
         lists = RevocationsCache(settings.cache.folder, child.log)
         lists.load(revoked)
 
@@ -78,6 +79,7 @@ async def main(settings: ProxySettings, child: Child) -> None:
                 "clock": helpful(clock.note),
             },
             depths.totals,
+            partial(metrics.answered, MESSAGES),
         )
 
         await look(redis, clock)  # before the first id is made
@@ -88,7 +90,7 @@ async def main(settings: ProxySettings, child: Child) -> None:
                     child.log,
                     main_server,
                     senders,
-                    cache,
+                    BundleCache(settings.cache.folder),
                     watch,
                     clock,
                     commit.ledger_answers,

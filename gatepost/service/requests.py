@@ -20,6 +20,7 @@ from gatepost.logs import Log, failure
 from gatepost.metrics import LATENCY_SECONDS
 from gatepost.problem import MEDIA_TYPE, describe
 from gatepost.service.asgi import Header, Receive, Scope, Send, header, respond
+from gatepost.vitals import Answered
 
 _CONTEXT = "gatepost.context"
 _REQUEST_ID = re.compile(rb"\A[A-Za-z0-9._-]{1,64}\Z")
@@ -67,6 +68,25 @@ class RequestMetrics:
             self._children[route, status] = children
         children[0].inc()
         children[1].observe(seconds)
+
+    def answered(self, route: str) -> Answered:
+        """By this process, in all: it is read from what is counted anyway."""
+        counts = _samples(self._requests, "_total", route)
+        times = _samples(self._seconds, "_bucket", route)
+        within = {f"{float(one['le']) * 1000:g}": int(n) for one, n in times if one["le"] != "+Inf"}
+        accepted = sum(int(n) for one, n in counts if one["status"] == "202")
+        return Answered(sum(int(n) for _, n in counts), accepted, within)
+
+
+def _samples(
+    metric: Counter | Histogram, ending: str, route: str
+) -> list[tuple[dict[str, str], float]]:
+    return [
+        (one.labels, one.value)
+        for family in metric.collect()
+        for one in family.samples
+        if one.name.endswith(ending) and one.labels.get("route") == route
+    ]
 
 
 class Requests:

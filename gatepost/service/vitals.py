@@ -14,7 +14,14 @@ from gatepost import __version__
 from gatepost.loops import Loops, pause
 from gatepost.service.ops import Checks
 from gatepost.service.supervisor import Child
-from gatepost.vitals import CHANNEL, EVERY_SECONDS, MOST_CHARACTERS, Vitals, encode_vitals
+from gatepost.vitals import (
+    CHANNEL,
+    EVERY_SECONDS,
+    MOST_CHARACTERS,
+    Answered,
+    Vitals,
+    encode_vitals,
+)
 
 ANSWER_SECONDS = 1.0
 GOODBYE_SECONDS = 0.25
@@ -25,11 +32,16 @@ class Voice:
     """One process, as it speaks of itself."""
 
     def __init__(
-        self, service: str, checks: Callable[[], Checks], totals: Callable[[], Totals] = dict
+        self,
+        service: str,
+        checks: Callable[[], Checks],
+        totals: Callable[[], Totals] = dict,
+        answered: Callable[[], Answered | None] = lambda: None,
     ) -> None:
         self.checks = checks
         self._service = service
         self._totals = totals
+        self._answered = answered
         self._process = secrets.token_hex(8)
         self._machine = socket.gethostname()
         self._began = time.monotonic()
@@ -44,6 +56,7 @@ class Voice:
             up_ms=int((time.monotonic() - self._began) * 1000),
             checks={name: (one.ok, _cut(one.detail)) for name, one in self.checks().items()},
             totals={what: dict(of_each) for what, of_each in self._totals().items()},
+            answered=self._answered(),
             leaving=leaving,
         )
 

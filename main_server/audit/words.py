@@ -53,6 +53,7 @@ ACTIONS: Mapping[str, str] = {
     "redrive.started": "began a redrive",
     "redrive.stopped": "stopped a redrive",
     "redrives.listed": "looked at the redrives",
+    "reports.seen": "looked at reports",
     "second_step.codes_remade": "made new recovery codes",
     "second_step.refused": "gave a wrong code at the second step",
     "second_step.set_up": "set up the second step",

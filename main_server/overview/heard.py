@@ -6,6 +6,7 @@ forgotten.
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from gatepost.loops import pause
-from gatepost.vitals import CHANNEL, MOST_BYTES, Vitals, decode_vitals
+from gatepost.vitals import CHANNEL, MOST_BYTES, Answered, Vitals, decode_vitals
 
 SILENT_SECONDS, FORGOTTEN_SECONDS = 4.0, 60.0
 MOST_PROCESSES = 1_000
@@ -50,6 +51,7 @@ class Heard:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._known: dict[str, Known] = {}
+        self._left: deque[Vitals] = deque(maxlen=MOST_PROCESSES)
 
     def hear(self, data: bytes) -> None:
         """Whoever may publish may say anything: what isn't to be believed is passed over."""
@@ -62,6 +64,7 @@ class Heard:
         known = self._known.get(vitals.process)
         if vitals.leaving:
             self._known.pop(vitals.process, None)
+            self._left.append(vitals)
         elif known is not None:
             known.vitals, known.heard = vitals, self._clock()
         elif len(self._known) < MOST_PROCESSES:
@@ -74,6 +77,13 @@ class Heard:
             del self._known[process]
         found = [(known.vitals, now - known.heard) for known in self._known.values()]
         return sorted(found, key=lambda one: (one[0].service, one[0].machine, one[0].pid))
+
+    def answers(self) -> dict[str, Answered]:
+        """Of each process what it said last of how long its answers took; of those that have left
+        since this was asked, too."""
+        left = [self._left.popleft() for _ in range(len(self._left))]
+        every = [*left, *(known.vitals for known in self._known.values())]
+        return {one.process: one.answered for one in every if one.answered is not None}
 
     def take(self) -> Flows:
         """What was done since it was taken last.

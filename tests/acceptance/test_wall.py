@@ -22,7 +22,7 @@ from tests.acceptance.portal.browser import Browser
 from tests.acceptance.portal.routes import PORTAL_ROUTES
 from tests.acceptance.site import Site
 from tests.acceptance.test_roles import roles_of, routes_of
-from tests.acceptance.towns import Reader, Town
+from tests.acceptance.towns import Reader, Town, report_on
 from tests.factories import ids
 from tests.integration.main_server.people import PASSWORD
 
@@ -78,7 +78,7 @@ WITHOUT_ID = {
 }  # fmt: skip
 """What is posted here concerns oneself, or makes what is new in one's own domain."""
 LISTS = {"/messages", "/failed", "/failed/messages", "/failed/redrives", "/users"}
-LISTS |= {"/certificates", "/clients", "/tokens", "/endings", "/domains", "/audit"}
+LISTS |= {"/certificates", "/clients", "/tokens", "/endings", "/domains", "/audit", "/reports"}
 OF_EVERYBODY = {"/keys", "/session", "/audit/check", "/overview", "/second-step"}
 """Lists of nothing. What the overview counts changes by itself: its wall is tested where it is."""
 PAGES_OF_EVERYBODY = {"/static/{name}", "/d/{domain}/login", "/password/{token}"}
@@ -86,7 +86,10 @@ PAGES_OF_EVERYBODY = {"/static/{name}", "/d/{domain}/login", "/password/{token}"
 
 @pytest.fixture(scope="module")
 def towns(site: Site, portal: httpx.Client) -> tuple[Town, Town]:
-    return Town(site, portal), Town(site, portal)
+    towns = Town(site, portal), Town(site, portal)
+    for town in towns:
+        report_on(site.engine, town.domain)
+    return towns
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from playwright.sync_api import Route, expect
 
 from gatepost.people import UserRole
 from main_server.users import links
-from tests.acceptance.browser import places_of_holders, second_step
+from tests.acceptance.browser import places_of_holders, reports, second_step
 from tests.acceptance.browser.chrome import Visitor
 from tests.acceptance.browser.harbour import DOMAIN, Harbour
 from tests.acceptance.browser.place import Place, at
@@ -83,6 +83,12 @@ def _checked(visitor: Visitor, harbour: Harbour) -> None:
 def _live(visitor: Visitor, harbour: Harbour) -> None:
     visitor.goto("/overview")
     expect(visitor.page.locator("#live-state")).to_have_text("Live")
+
+
+def _reported(visitor: Visitor, harbour: Harbour) -> None:
+    reports.publish(harbour.site.engine, DOMAIN)
+    visitor.goto("/reports")
+    visitor.says("From acceptance to delivery")
 
 
 def _setting_up(visitor: Visitor, harbour: Harbour) -> bytes:
@@ -200,6 +206,11 @@ PLACES = [
     Place("failed", "/failed", "failed.html", "admin", at("/failed")),
     Place("failed-none", "/failed", "failed.html", "admin", at("/failed?last=2020-01-01")),
     Place("redrive", "/failed", "redrive.html", "admin", _dry_run),
+    Place("reports", "/reports", "reports.html", "admin", _reported),
+    Place("reports-root", "/reports", "reports.html", "root", _reported),
+    Place(
+        "reports-wrong", "/reports", "reports.html", "admin", at("/reports?first=2019-01-01", 422)
+    ),
     Place("users", "/users", "users.html", "admin", at("/users")),
     Place("users-root", "/users", "users.html", "root", at("/users")),
     Place("user-link", "/users", "user_link.html", "admin", _added),

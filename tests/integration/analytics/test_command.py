@@ -90,7 +90,8 @@ def test_killed_while_it_publishes_and_run_again(
     assert success.stat().st_mode & 0o777 == 0o644
     assert open_to_others(ledger.folder / "lake") == []
     status = json.loads(analytics("status", "--json", "--config", str(config)).stdout)
-    assert status["published_until"] == str(yesterday)
+    assert (status["published_until"], status["unusual"]) == (str(yesterday), [])
+    assert 'gatepost_analytics_unusual{kind="nightly"} 0.0' in success
     assert [run["state"] for run in status["runs"]] == ["done", "interrupted"]
     for secret in (ledger.server.url("gatepost_analytics"), ledger.server.url("gatepost_lake")):
         assert secret.split(":")[2].split("@")[0] not in done.stdout + done.stderr + str(command)
@@ -108,8 +109,13 @@ def test_a_night_that_is_missing_is_an_exit_code(ledger: Ledger, config: Path) -
         "INSERT INTO lake_manifest VALUES"
         " ('2026-01-01', 'x', 1, 0, 0, '2026-01-02', '2026-01-02', NULL, 0, NULL)"
     )
+    ledger.ask_to(
+        "INSERT INTO report_anomalies VALUES"
+        " ('2026-01-01', 'a.example', 'a.example:x', 'accepted', 3, 1200, 80, -15, 'x sent 3')"
+    )
     said = analytics("status", "--config", str(config))
     assert said.returncode == 1
+    assert "Unusual on 2026-01-01: x sent 3" in said.stdout
     assert "published until 2026-01-01" in said.stdout
     assert "nights are missing" in said.stderr
 

@@ -8,6 +8,7 @@ import pytest
 from analytics.reports.day import REPORTS
 from gatepost.cli.failure import Failure
 from gatepost.reports.sketch import estimate
+from main_server.tables import metadata
 from tests.integration.analytics.conftest import Ledger, Nights
 from tests.integration.analytics.days import SEVENTH, Attempt, Message, at, night_after
 
@@ -193,8 +194,11 @@ def sealed(ledger: Ledger) -> list[object]:
 
 def everything(ledger: Ledger) -> dict[str, object]:
     """All that the pipeline leaves in the ledger, but for run ids and times."""
-    reports = [report.table for report, _ in REPORTS]
-    tables = ("lake_counts", "messages", "report_clients", *reports)
+    tables = (
+        "lake_counts",
+        "messages",
+        *(name for name in metadata.tables if name[:7] == "report_"),
+    )
     of_the_run = {"run_id": None, "published_at": None, "reports_run_id": None}
     manifest = [
         {**row, **of_the_run, "sealed_at": bool(row["sealed_at"])}

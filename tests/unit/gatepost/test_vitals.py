@@ -4,12 +4,14 @@ import msgspec
 import pytest
 
 from gatepost import vitals
-from gatepost.vitals import Tally, decode_vitals, encode_vitals
+from gatepost.vitals import Answered, Tally, decode_vitals, encode_vitals
 from tests.factories import vitals_of
 
 
 def test_they_come_as_they_were_said() -> None:
     said = vitals_of(checks={"queue": (True, "slow")}, totals={"accepted": {"a.example": 3}})
+    assert decode_vitals(encode_vitals(said)) == said
+    said = vitals_of(answered=Answered(3, 2, {"2.5": 1, "100": 3}))
     assert decode_vitals(encode_vitals(said)) == said
 
 
@@ -21,6 +23,8 @@ def test_they_come_as_they_were_said() -> None:
         {"machine": "m" * 300},
         {"totals": {"accepted": {"a": -1}}},
         {"checks": {"queue": [True, "x" * 2000]}},
+        {"answered": {"count": 1, "accepted": 1, "within_ms": {"soon": 1}}},
+        {"answered": {"count": -1, "accepted": 1, "within_ms": {}}},
     ],
 )
 def test_what_no_process_of_ours_says_is_refused(wrong: dict[str, object]) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from gatepost.errors import TooManyTries
+from gatepost.insight.words import figure
 from gatepost.people import UserRole
 from portal import streams
 from portal.charts import line
-from portal.figures import figure
 from portal.pages import overview as page
 from portal.streams import MOST_EACH, EventStream, Streams, event
 from tests.heard import until

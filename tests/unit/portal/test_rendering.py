@@ -34,7 +34,7 @@ from portal.menu import menu_for
 from portal.pages.users import Looked
 from portal.rendering import Pages
 from portal.visits import Visit
-from tests.unit.portal import domain_cases, holder_cases
+from tests.unit.portal import domain_cases, holder_cases, report_cases
 from tests.unit.portal.browser import ASSETS
 from tests.unit.portal.hostile import HOSTILE, NOW, OPTIONS, PROBLEM, WRONG
 
@@ -244,6 +244,7 @@ FOR_PEOPLE = {"messages.html", "message.html", "failed.html", "redrive.html"}
 FOR_PEOPLE |= {"prove.html", "users.html", "user.html", "user_link.html"}
 FOR_PEOPLE |= {name for name, _ in holder_cases.CASES}
 FOR_PEOPLE |= {name for name, _ in domain_cases.CASES}
+FOR_PEOPLE |= {name for name, _ in report_cases.CASES}
 PARTS = {
     "base.html",
     "accounts.html",
@@ -252,8 +253,9 @@ PARTS = {
     "holders.html",
     "domain_fields.html",
 }
-PARTS |= {"overview_figures.html"}
-CASES += holder_cases.CASES + domain_cases.CASES
+PARTS |= {"overview_figures.html", "insight/body.html", "insight/charts.html"}
+PARTS |= {"insight/page.html"}  # of its own: tests/unit/gatepost/insight/test_charts.py
+CASES += holder_cases.CASES + domain_cases.CASES + report_cases.CASES
 
 
 ACCOUNTS = [

@@ -1,0 +1,134 @@
+"""All that is concluded from a day's reports, put into the ledger with them, in their transaction.
+
+So a day is never there without it, and whatever publishes a day anew (a later night, a rebuild)
+concludes anew. It goes by the days before as they are published by then.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+
+from sqlalchemy import Connection
+
+from analytics.days import DAY, starts_at
+from analytics.insight import attained, foresee, foreseen, repository, unusual
+from analytics.insight.attained import Attained
+from analytics.insight.days import Key, Rows, add_up, rows_of
+from analytics.insight.foreseen import Room
+from analytics.insight.unusual import ACCEPTED, FAILED, MEASURES, P95
+from analytics.ledger.repository import replace_report
+from analytics.settings import Aims
+from gatepost.insight.figures import EVERY, NOTHING, Figures
+
+_COMPARED_DAYS = 7 * unusual.WEEKS
+_FORESEEN_DAYS = 7 * foresee.WEEKS
+_FEWEST_DELIVERED = 100
+"""Of fewer the slowest in twenty are four or five, and say nothing."""
+Values = Mapping[str, float | None]
+
+
+def conclude(connection: Connection, day: date, reports: Mapping[str, Rows], aims: Aims) -> None:
+    figures = add_up(reports)
+    replace_report(connection, "report_days", day, rows_of(day, figures))
+    replace_report(connection, "report_anomalies", day, list(_anomalies(connection, day, figures)))
+    replace_report(connection, "report_forecasts", day, list(_forecasts(connection, day, aims)))
+    replace_report(
+        connection, "report_attainment", day, list(_attainment(connection, day, figures, aims))
+    )
+
+
+def _anomalies(
+    connection: Connection, day: date, figures: Mapping[Key, Figures]
+) -> Iterator[Mapping[str, object]]:
+    before = _history(connection, day)
+    for key in sorted({*figures, *before}):
+        own, values = before.get(key, {}), _values_of(figures.get(key, NOTHING))
+        for measure in MEASURES:
+            past = {one: was[measure.name] for one, was in own.items()}
+            found = unusual.judge(measure, day, values[measure.name], past)
+            if found is not None:
+                yield _anomaly(key, day, found)
+
+
+def _anomaly(key: Key, day: date, found: unusual.Unusual) -> Mapping[str, object]:
+    domain, client = key
+    who = f"client {client}" if client else f"domain {domain}" if domain else "all domains together"
+    return {
+        "day": day,
+        "domain": domain,
+        "client_id": client,
+        "measure": found.measure.name,
+        "value": found.value,
+        "usual": found.usual,
+        "spread": found.spread,
+        "score": round(found.score, 2),
+        "words": unusual.in_words(found, day, who),
+    }
+
+
+def _history(connection: Connection, day: date) -> dict[Key, dict[date, Values]]:
+    """On a day that was published, and on which somebody who was known sent nothing, they sent 0.
+    Days before somebody was first seen say nothing about them."""
+    found: dict[Key, dict[date, Values]] = {}
+    for key, one, (accepted, delivered, failed, p95) in repository.days_before(
+        connection, day, _COMPARED_DAYS
+    ):
+        found.setdefault(key, {})[one] = _values(accepted, delivered, failed, p95)
+    nothing = _values(0, 0, 0, None)
+    published = repository.published_before(connection, day, _COMPARED_DAYS)
+    for own in found.values():
+        since = min(own)
+        for one in published:
+            if one > since:
+                own.setdefault(one, nothing)
+    return found
+
+
+def _values_of(figures: Figures) -> Values:
+    return _values(figures.accepted, figures.delivered, figures.failed, figures.p95_ms)
+
+
+def _values(accepted: int, delivered: int, failed: int, p95: float | None) -> Values:
+    enough = delivered >= _FEWEST_DELIVERED
+    return {ACCEPTED.name: accepted, FAILED.name: failed, P95.name: p95 if enough else None}
+
+
+def _forecasts(connection: Connection, day: date, aims: Aims) -> Iterator[Mapping[str, object]]:
+    room = Room(repository.bytes_each(connection), aims.kept_days)
+    days = repository.whole_days(connection, day, _FORESEEN_DAYS)
+    for domain, known in sorted(days.items()):
+        for one in foreseen.forecasts(domain, known, aims.capacity, room):
+            yield {
+                "day": day,
+                "domain": domain,
+                "target": one.target,
+                "at_most": one.at_most,
+                "at_present": one.at_present,
+                "a_week": one.a_week,
+                "earliest": one.reached.earliest,
+                "expected": one.reached.expected,
+                "latest": one.reached.latest,
+                "words": one.words,
+            }
+
+
+def _attainment(
+    connection: Connection, day: date, figures: Mapping[Key, Figures], aims: Aims
+) -> Iterator[Mapping[str, object]]:
+    for (domain, client), one in sorted(figures.items()):
+        if client == EVERY:
+            yield _attained(day, domain, attained.delivery(one, aims.targets))
+    begin = starts_at(day)
+    answers = repository.answers_of(connection, begin, begin + DAY)
+    yield _attained(day, EVERY, attained.acceptance(answers, begin, aims.targets))
+
+
+def _attained(day: date, domain: str, one: Attained) -> Mapping[str, object]:
+    return {
+        "day": day,
+        "domain": domain,
+        "objective": one.objective,
+        "target_ms": one.target_ms,
+        "share": one.share,
+        "good": one.good,
+        "total": one.total,
+    }

@@ -1,0 +1,71 @@
+"""A day's reports added up: for each client, each domain and all of them, one row that has all of
+it. Pure.
+
+So a page of a year reads a row for each day, and not what hours, reasons and times there were.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+
+import msgspec
+
+from gatepost.insight.figures import COUNTS, EVERY, OF_AN_HOUR, Figures, Spread, together
+
+Rows = Sequence[Mapping[str, object]]
+Key = tuple[str, str]
+"""Domain and client; EVERY in place of either."""
+
+
+def add_up(reports: Mapping[str, Rows]) -> dict[Key, Figures]:
+    """From the rows of a day's report tables, by their names."""
+    clients = {key: together(parts) for key, parts in _by_client(reports).items()}
+    of_domain: dict[str, list[Figures]] = {}
+    for (domain, _), figures in clients.items():
+        of_domain.setdefault(domain, []).append(figures)
+    domains = {(domain, EVERY): together(parts) for domain, parts in of_domain.items()}
+    every = {(EVERY, EVERY): together(domains.values())} if domains else {}
+    return {**clients, **domains, **every}
+
+
+def rows_of(day: date, figures: Mapping[Key, Figures]) -> Rows:
+    """As they stand in the ledger, in an order that stays."""
+    return [
+        {
+            "domain": domain,
+            "day": day,
+            "client_id": client,
+            **{name: getattr(one, name) for name in COUNTS},
+            "p95_ms": one.p95_ms,
+            "spread": msgspec.json.encode(one.spread).decode(),
+        }
+        for (domain, client), one in sorted(figures.items())
+    ]
+
+
+def _by_client(reports: Mapping[str, Rows]) -> dict[Key, list[Figures]]:
+    found: dict[Key, list[Figures]] = {}
+    for key, figures in _pieces(reports):
+        found.setdefault(key, []).append(figures)
+    return found
+
+
+def _pieces(reports: Mapping[str, Rows]) -> Iterator[tuple[Key, Figures]]:
+    """Each row for itself: what it adds to its client's day."""
+    for row in reports["report_hours"]:
+        counts = {name: _int(row[name]) for name in COUNTS}
+        hours = {_int(row["hour"]): [counts[name] for name in OF_AN_HOUR]}
+        yield _key(row), Figures(**counts, spread=Spread(hours=hours))
+    for row in reports["report_failures"]:
+        yield _key(row), Figures(spread=Spread(reasons={str(row["reason"]): _int(row["failed"])}))
+    for row in reports["report_delivery_times"]:
+        times = {_int(row["bucket"]): _int(row["delivered"])}
+        yield _key(row), Figures(spread=Spread(times=times))
+
+
+def _key(row: Mapping[str, object]) -> Key:
+    return str(row["domain"]), str(row["client_id"])
+
+
+def _int(value: object) -> int:
+    assert isinstance(value, int)
+    return value

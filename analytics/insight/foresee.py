@@ -1,0 +1,114 @@
+"""How much there will be, and when a limit is reached: a trend over eight weeks, apart from the
+weekdays. Pure.
+
+The trend is the median of the slopes between each two days (Theil and Sen), so that a few odd days
+don't bend it; how sure it is, is told by the same slopes (Kendall), which asks nothing of how the
+numbers are distributed. It foresees that things go on as they do. That they will, it can't know.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import combinations
+from math import ceil, sqrt
+from statistics import median
+
+WEEKS = 8
+FEWEST_DAYS = 21
+DAY = timedelta(days=1)
+FARTHEST = DAY * 730
+"""What is foreseen for later than that isn't said."""
+SURE = 1.645
+"""Nine in ten of a normal distribution lie between the two ends of an interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """The level on the last day, of a usual day and of the highest weekday; what a day adds to it,
+    at least, most likely and at most; how far single days are off."""
+
+    day: date
+    level: float
+    peak: float
+    """Of the highest weekday, as a share of the level."""
+    low: float
+    slope: float
+    high: float
+    noise: float
+
+    def after(self, days: int) -> tuple[float, float, float]:
+        """At least, most likely, at most, on a usual day."""
+        low = self.level - self.noise + self.low * days
+        high = self.level + self.noise + self.high * days
+        return max(low, 0.0), max(self.level + self.slope * days, 0.0), max(high, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """When a limit is reached: at the earliest, most likely, at the latest. None: not to be
+    foreseen, as there is no growth or not within two years."""
+
+    earliest: date | None
+    expected: date | None
+    latest: date | None
+
+
+def trend_of(values: Mapping[date, float]) -> Trend | None:
+    """None where too little is known."""
+    last = max(values, default=None)
+    if last is None:
+        return None
+    known = {day: value for day, value in values.items() if last - day < DAY * 7 * WEEKS}
+    factors = _factors(known)
+    flat = {d: v / factors[d.weekday()] for d, v in known.items() if factors.get(d.weekday())}
+    if len(flat) < FEWEST_DAYS:
+        return None
+    low, slope, high = _slopes(flat)
+    at_end = {day: value + slope * (last - day).days for day, value in flat.items()}
+    level = median(at_end.values())
+    noise = SURE * 1.4826 * median(abs(value - level) for value in at_end.values())
+    return Trend(last, level, max(factors.values()), low, slope, high, noise / sqrt(7))
+
+
+def reach(trend: Trend, limit: float, *, on_peaks: bool) -> Reached:
+    """`on_peaks`: the highest weekday is what counts, else a usual day."""
+    wanted = limit / (trend.peak if on_peaks else 1.0)
+    return Reached(
+        _when(trend.day, trend.level + trend.noise, trend.high, wanted),
+        _when(trend.day, trend.level, trend.slope, wanted),
+        _when(trend.day, trend.level - trend.noise, trend.low, wanted),
+    )
+
+
+def _when(day: date, level: float, slope: float, wanted: float) -> date | None:
+    if level >= wanted:
+        return day
+    if slope <= 0:
+        return None
+    days = (wanted - level) / slope
+    return None if days > FARTHEST.days else day + DAY * ceil(days)
+
+
+def _factors(known: Mapping[date, float]) -> dict[int, float]:
+    """What each weekday is of a usual day. One on which nobody sends has 0: it tells nothing."""
+    middle = median(known.values())
+    if not middle:
+        return {}
+    by_weekday: dict[int, list[float]] = {}
+    for day, value in known.items():
+        by_weekday.setdefault(day.weekday(), []).append(value)
+    return {number: median(some) / middle for number, some in by_weekday.items()}
+
+
+def _slopes(flat: Mapping[date, float]) -> tuple[float, float, float]:
+    days = sorted(flat)
+    slopes = sorted((flat[b] - flat[a]) / (b - a).days for a, b in combinations(days, 2))
+    return _around(slopes, len(days))
+
+
+def _around(slopes: Sequence[float], days: int) -> tuple[float, float, float]:
+    """The middle one, and the two between which the true one is in nine cases of ten."""
+    apart = SURE * sqrt(days * (days - 1) * (2 * days + 5) / 18)
+    first = max(0, int((len(slopes) - apart) / 2))
+    last = min(len(slopes) - 1, ceil((len(slopes) + apart) / 2))
+    return slopes[first], median(slopes), slopes[last]

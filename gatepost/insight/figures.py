@@ -1,0 +1,89 @@
+"""What is counted of a stretch of time: numbers that can be added up, and what is read from them.
+
+A month is the sum of its days, and all domains that of each. Pure.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
+
+from gatepost.reports.times import quantile
+
+K = TypeVar("K", int, str)
+V = TypeVar("V")
+COUNTS = ("accepted", "delivered", "failed", "erased", "duplicates", "waiting", "retries")
+OF_AN_HOUR = ("accepted", "delivered", "failed")
+EVERY = ""
+"""In the place of a client: all of the domain's; in that of a domain: all domains."""
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """How it is spread over hours (by the names of OF_AN_HOUR), reasons and buckets of times."""
+
+    hours: dict[int, list[int]] = {}
+    reasons: dict[str, int] = {}
+    times: dict[int, int] = {}
+
+
+NOWHERE = Spread()
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    accepted: int = 0
+    delivered: int = 0
+    failed: int = 0
+    erased: int = 0
+    duplicates: int = 0
+    waiting: int = 0
+    retries: int = 0
+    spread: Spread = NOWHERE
+
+    @property
+    def p50_ms(self) -> float | None:
+        return quantile(self.spread.times, 0.5)
+
+    @property
+    def p95_ms(self) -> float | None:
+        return quantile(self.spread.times, 0.95)
+
+    @property
+    def p99_ms(self) -> float | None:
+        return quantile(self.spread.times, 0.99)
+
+
+NOTHING = Figures()
+_read_spread = msgspec.json.Decoder(Spread).decode
+
+
+def figures_of(counts: Iterable[int], spread: str) -> Figures:
+    """As a row of report_days has them, in the order of COUNTS."""
+    return Figures(**dict(zip(COUNTS, counts, strict=True)), spread=_read_spread(spread))
+
+
+def together(parts: Iterable[Figures]) -> Figures:
+    """Of days or of clients: their sum, the same in whatever order they come."""
+    sums = dict.fromkeys(COUNTS, 0)
+    hours: dict[int, list[int]] = {}
+    reasons: dict[str, int] = {}
+    times: dict[int, int] = {}
+    for part in parts:
+        for name in COUNTS:
+            sums[name] += getattr(part, name)
+        for hour, counts in part.spread.hours.items():
+            before = hours.get(hour, [0] * len(OF_AN_HOUR))
+            hours[hour] = [a + b for a, b in zip(before, counts, strict=True)]
+        _add(reasons, part.spread.reasons)
+        _add(times, part.spread.times)
+    return Figures(**sums, spread=Spread(_in_order(hours), _in_order(reasons), _in_order(times)))
+
+
+def _add(to: dict[K, int], counts: Mapping[K, int]) -> None:
+    for key, count in counts.items():
+        to[key] = to.get(key, 0) + count
+
+
+def _in_order(found: Mapping[K, V]) -> dict[K, V]:
+    return {key: found[key] for key in sorted(found)}

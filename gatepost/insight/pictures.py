@@ -1,0 +1,167 @@
+"""The charts of a report, and its figures beside those of the four weeks before. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gatepost.insight.charts import About, Chart, Series, columns, lines
+from gatepost.insight.shapes import OfPlace, Period, Reports
+from gatepost.insight.words import figure, milliseconds, reason, share
+from gatepost.reports.times import A_DOUBLING, begin_of
+
+MOST_REASONS = 5
+_HOURS = [f"{hour:02}:00" for hour in range(24)]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A figure, and what it was before."""
+
+    name: str
+    value: str
+    more: str
+
+
+def charts_of(reports: Reports) -> list[Chart]:
+    """Of one day its hours, and no course of days."""
+    course = [_volume(reports), _times(reports)] if len(reports.places) > 1 else []
+    if reports.fewest is not None:
+        return [*course, *([_accepted_by_hour(reports)] if reports.hours else [])]
+    failures = [_failures(reports)] if reports.reasons else []
+    return [*course, _distribution(reports), _hours(reports), *failures]
+
+
+def cards_of(reports: Reports) -> list[Card]:
+    now, before = reports.whole, reports.before
+    counts, times = now.counts, now.times
+    accepted = Card("Accepted", figure(counts.accepted), _daily(now, before, "accepted"))
+    within = Card(
+        "Delivered within",
+        milliseconds(times.p95),
+        f"19 of 20; half within {_unbroken(times.p50)}, 99 of 100 within {_unbroken(times.p99)}",
+    )
+    if reports.fewest is not None:
+        return [accepted, within]
+    done = counts.delivered + counts.failed
+    return [
+        accepted,
+        Card("Delivered", figure(counts.delivered), _daily(now, before, "delivered")),
+        Card("Failed", figure(counts.failed), f"{share(counts.failed, done)} of what ended"),
+        Card("Tried again", figure(counts.retries), _daily(now, before, "retries")),
+        within,
+    ]
+
+
+def _unbroken(value: float | None) -> str:
+    """With its unit on the same line."""
+    return milliseconds(value).replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _daily(now: Period, before: Period | None, name: str) -> str:
+    """By day, so that a week can be held against four."""
+    if not now.days:
+        return "no day of it is published"
+    own = getattr(now.counts, name) / now.days
+    text = f"{figure(round(own, 1))} a day"
+    if before is None or not before.days:
+        return text
+    was = getattr(before.counts, name) / before.days
+    if not was:
+        return f"{text}, none in the four weeks before"
+    change = 100 * (own - was) / was
+    if abs(change) < 1:
+        return f"{text}, as in the four weeks before"
+    how = "more" if change > 0 else "less"
+    return f"{text}, {abs(change):.0f} % {how} than in the four weeks before"
+
+
+def _volume(reports: Reports) -> Chart:
+    about = About("volume", "Messages", _what(reports), _labels(reports))
+    if reports.fewest is not None:
+        accepted = _series("delivered", "accepted", reports.places, "accepted")
+        return columns(about, [accepted], figure)
+    series = [
+        _series("delivered", "delivered", reports.places, "delivered"),
+        _series("failed", "failed", reports.places, "failed"),
+        Series("other", "waiting, erased or repeated", [_rest(one) for one in reports.places]),
+    ]
+    return columns(about, series, figure)
+
+
+def _rest(one: OfPlace) -> float | None:
+    if one.counts is None:
+        return None
+    return one.counts.accepted - one.counts.delivered - one.counts.failed
+
+
+def _times(reports: Reports) -> Chart:
+    places = reports.places
+    series = [
+        Series("p50", "half within", [one.times.p50 for one in places]),
+        Series("p95", "19 of 20 within", [one.times.p95 for one in places]),
+        Series("p99", "99 of 100 within", [one.times.p99 for one in places]),
+    ]
+    about = About("times", "From acceptance to delivery", _what(reports), _labels(reports))
+    return lines(about, series, milliseconds)
+
+
+def _distribution(reports: Reports) -> Chart:
+    """By doublings: what is read from single buckets would be noise."""
+    found: dict[int, int] = {}
+    for bucket, count in reports.buckets.items():
+        found[bucket // A_DOUBLING] = found.get(bucket // A_DOUBLING, 0) + count
+    steps = range(min(found), max(found) + 1) if found else range(0)
+    labels = [f"up to {milliseconds(begin_of((n + 1) * A_DOUBLING))}" for n in steps]
+    values: list[float | None] = [float(found.get(n, 0)) for n in steps]
+    about = About("distribution", "How long deliveries took", "Time", labels)
+    return columns(about, [Series("delivered", "delivered", values)], figure)
+
+
+def _hours(reports: Reports) -> Chart:
+    """Of the hour of acceptance."""
+    done = [Series("delivered", "delivered", [float(one[1]) for one in reports.hours])]
+    done.append(Series("failed", "failed", [float(one[2]) for one in reports.hours]))
+    rest: list[float | None] = [float(one[0] - one[1] - one[2]) for one in reports.hours]
+    done.append(Series("other", "waiting, erased or repeated", rest))
+    return columns(About("hours", "Hours of the day (UTC)", "Hour", _HOURS), done, figure)
+
+
+def _accepted_by_hour(reports: Reports) -> Chart:
+    values = [float(one[0]) if one else None for one in reports.hours]
+    about = About("hours", "Hours of the day (UTC)", "Hour", _HOURS)
+    return columns(about, [Series("delivered", "accepted", values)], figure)
+
+
+def _failures(reports: Reports) -> Chart:
+    """The most frequent reasons, each with a colour of its own; all others together."""
+    ranked = sorted(reports.reasons, key=lambda one: (-reports.reasons[one], one))
+    shown, others = ranked[:MOST_REASONS], ranked[MOST_REASONS:]
+    series = [
+        Series(f"reason{n}", reason(one), [_failed(place, [one]) for place in reports.places])
+        for n, one in enumerate(shown, 1)
+    ]
+    if others:
+        values = [_failed(place, others) for place in reports.places]
+        series.append(Series("other", "for other reasons", values))
+    about = About("failures", "Failures by reason", _what(reports), _labels(reports))
+    return columns(about, series, figure)
+
+
+def _failed(place: OfPlace, reasons: Sequence[str]) -> float | None:
+    if place.counts is None:
+        return None
+    return float(sum(place.reasons.get(one, 0) for one in reasons))
+
+
+def _series(kind: str, words: str, places: Sequence[OfPlace], name: str) -> Series:
+    values = [None if one.counts is None else float(getattr(one.counts, name)) for one in places]
+    return Series(kind, words, values)
+
+
+def _what(reports: Reports) -> str:
+    return "Day" if reports.by == "day" else "Month"
+
+
+def _labels(reports: Reports) -> list[str]:
+    """Days without their year, where it goes without saying."""
+    cut = reports.by == "day" and reports.first[:4] == reports.last[:4]
+    return [one.place[5:] if cut else one.place for one in reports.places]

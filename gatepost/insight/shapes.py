@@ -1,0 +1,130 @@
+"""What the main server says to the portal of reports. Days and hours are UTC's."""
+
+import msgspec
+
+
+class Counts(msgspec.Struct, frozen=True):
+    accepted: int
+    delivered: int
+    failed: int
+    erased: int
+    duplicates: int
+    waiting: int
+    retries: int
+
+
+class Times(msgspec.Struct, frozen=True):
+    """From the acceptance to the delivery, in milliseconds; None where nothing was delivered."""
+
+    p50: float | None
+    p95: float | None
+    p99: float | None
+
+
+class Period(msgspec.Struct, frozen=True):
+    """A stretch of days: so many of them were published, and what is counted of these."""
+
+    days: int
+    counts: Counts
+    times: Times
+
+
+class OfPlace(msgspec.Struct, frozen=True):
+    """A day or a month. Without `counts`, nothing of it was published."""
+
+    place: str
+    counts: Counts | None
+    times: Times
+    reasons: dict[str, int]
+
+
+class OfGroup(msgspec.Struct, frozen=True):
+    """A client, or a domain. What isn't shown is None."""
+
+    name: str
+    accepted: int
+    delivered: int | None
+    failed: int | None
+    worst_p95: float | None
+    """Of its days."""
+
+
+class Senders(msgspec.Struct, frozen=True):
+    """How many different senders, about; with `upper_bound` not more than that."""
+
+    place: str
+    number: int
+    upper_bound: bool
+
+
+class Unusual(msgspec.Struct, frozen=True):
+    day: str
+    domain: str
+    client_id: str
+    measure: str
+    score: float
+    words: str
+
+
+class Foreseen(msgspec.Struct, frozen=True):
+    target: str
+    at_most: float | None
+    at_present: float
+    earliest: str | None
+    expected: str | None
+    latest: str | None
+    words: str
+
+
+class Attained(msgspec.Struct, frozen=True):
+    """Of `total`, so many were within the target; `share` of them should be."""
+
+    objective: str
+    target_ms: int
+    share: float
+    good: int
+    total: int
+
+
+class LastRun(msgspec.Struct, frozen=True):
+    kind: str
+    state: str
+    started_at: str
+    ended_at: str | None
+    days: int
+    messages: int | None
+    """Of all domains, as the late changes are; None for who may not know."""
+    late_changes: int | None
+
+
+class Reports(msgspec.Struct, frozen=True, kw_only=True):
+    """`domain` is None for all of them, `client` for all of the domain's. Without
+    `published_until` there was no run yet."""
+
+    domain: str | None
+    client: str | None
+    first: str
+    last: str
+    by: str
+    """day or month."""
+    published_first: str | None
+    published_until: str | None
+    last_run: LastRun | None
+    whole: Period
+    before: Period | None
+    """The four weeks before it."""
+    places: list[OfPlace]
+    hours: list[list[int]]
+    """Of each hour of the day: accepted, delivered, failed; of one that isn't shown, nothing."""
+    reasons: dict[str, int]
+    buckets: dict[int, int]
+    grouped_by: str
+    """client or domain."""
+    fewest: int | None = None
+    """In what is for others than a domain's own: of fewer messages nothing is said."""
+    groups: list[OfGroup]
+    more_groups: int
+    senders: list[Senders]
+    unusual: list[Unusual]
+    foreseen: list[Foreseen]
+    attained: list[Attained]

@@ -1,0 +1,1 @@
+"""The reports of the nightly pipeline, for administrators: read, never made here."""

@@ -1,0 +1,241 @@
+"""What is concluded from a day's reports, in the transaction that publishes the day."""
+
+import json
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+
+from analytics import pages
+from analytics.insight.conclude import conclude
+from analytics.ledger.connection import create_ledger_engine
+from analytics.settings import Aims, Capacity, Targets
+from gatepost.insight.repository import Asked
+from gatepost.insight.view import read_reports
+from main_server.database import transact
+from main_server.tables import metadata
+from tests.integration.analytics.conftest import Heard, Ledger, Nights
+from tests.integration.analytics.days import SEVENTH, Message, at, night_after
+
+DAY = timedelta(days=1)
+AIMS = Aims(Targets(), Capacity(messages_per_second=2, ledger_gigabytes=10), 30)
+
+
+class Days:
+    """Publishes days whose reports are made up, without Spark."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.engine = create_ledger_engine(ledger.settings().database.address())
+
+    def put(self, day: date, *clients: tuple[str, int], failed: int = 0, slow: int = 0) -> None:
+        """Each client by its id and how many it sent."""
+        reports: dict[str, list[dict[str, Any]]] = {
+            "report_hours": [], "report_failures": [], "report_delivery_times": []
+        }  # fmt: skip
+        for client, accepted in clients:
+            key = {"day": day, "hour": 9, "domain": client.partition(":")[0], "client_id": client}
+            counts = dict.fromkeys(("erased", "duplicates", "waiting", "retries"), 0)
+            delivered = {"accepted": accepted, "delivered": accepted - failed, "failed": failed}
+            reports["report_hours"].append(key | counts | delivered)
+            for bucket, number in ((50, accepted - failed - slow), (150, slow)):
+                times = {"bucket": bucket, "delivered": number}
+                reports["report_delivery_times"].append(key | times)
+            if failed:
+                reports["report_failures"].append(key | {"reason": "refused", "failed": failed})
+        with self.engine.begin() as connection:
+            connection.execute(insert(metadata.tables["lake_manifest"]), _manifest(day))
+            conclude(connection, day, reports, AIMS)
+
+    def weeks(self, number: int, *clients: tuple[str, int], until: date = SEVENTH) -> None:
+        for n in range(number * 7, 0, -1):
+            self.put(until - DAY * n, *clients)
+
+
+def _manifest(day: date) -> dict[str, Any]:
+    times = dict.fromkeys(("first_published_at", "published_at"), datetime(2026, 9, 8))
+    rest = {"row_count": 0, "id_xor": 0, "late_changes": 0, "schema_version": 1, "sealed_at": None}
+    return {"day": day, "run_id": "r", **times, **rest}
+
+
+@pytest.fixture
+def days(ledger: Ledger) -> Days:
+    return Days(ledger)
+
+
+def test_a_night_adds_its_day_up_for_clients_domains_and_all(
+    nights: Nights, ledger: Ledger
+) -> None:
+    ledger.put(
+        Message(at(SEVENTH, 9), took_ms=100),
+        Message(at(SEVENTH, 9), "failed", attempts=2, reason="refused"),
+        Message(at(SEVENTH, 10), client="b", took_ms=90_000),
+        Message(at(SEVENTH, 23), domain="other.example", status="queued", attempts=0),
+    )
+    nights.play(night_after(SEVENTH))
+    rows = {(r["domain"], r["client_id"]): r for r in ledger.rows("report_days")}
+    assert {key: row["accepted"] for key, row in rows.items()} == {
+        ("", ""): 4,
+        ("example.com", ""): 3,
+        ("example.com", "example.com:b"): 1,
+        ("example.com", "example.com:client_001"): 2,
+        ("other.example", ""): 1,
+        ("other.example", "other.example:client_001"): 1,
+    }
+    spread = json.loads(rows["example.com", ""]["spread"])
+    assert spread["hours"] == {"9": [2, 1, 1], "10": [1, 1, 0]}
+    assert spread["reasons"] == {"refused": 1}
+    assert rows["example.com", "example.com:b"]["p95_ms"] == pytest.approx(90_000, rel=0.045)
+    attained = {(r["domain"], r["objective"]): r for r in ledger.rows("report_attainment")}
+    of_all = attained["", "delivery"]
+    assert (of_all["good"], of_all["total"], of_all["target_ms"]) == (1, 4, 60_000)
+    assert attained["", "acceptance"]["total"] == 0
+    before = ledger.rows("report_days")
+    nights.rebuild(SEVENTH, SEVENTH, night_after(SEVENTH, hour=5))
+    assert ledger.rows("report_days") == before
+
+
+def test_a_client_that_falls_silent_is_told_of(days: Days, ledger: Ledger) -> None:
+    days.weeks(4, ("a.example:x", 900), ("a.example:y", 300))
+    assert ledger.rows("report_anomalies") == []
+    days.put(SEVENTH, ("a.example:y", 300))
+    found = {(r["domain"], r["client_id"]): r for r in ledger.rows("report_anomalies")}
+    silent = found["a.example", "a.example:x"]
+    assert silent["words"] == (
+        "client a.example:x sent 0 messages on a Monday, where 900 ± 45 are usual"
+    )
+    assert found.keys() == {("", ""), ("a.example", ""), ("a.example", "a.example:x")}
+
+
+def test_a_new_client_and_days_without_a_run_raise_no_alarm(days: Days, ledger: Ledger) -> None:
+    """What wasn't published is not nothing."""
+    days.weeks(1, ("a.example:x", 900), until=SEVENTH - DAY * 14)
+    days.weeks(1, ("a.example:x", 900), ("a.example:new", 5_000))
+    days.put(SEVENTH, ("a.example:x", 900), ("a.example:new", 50))
+    assert ledger.rows("report_anomalies") == []
+
+
+def test_what_is_foreseen_of_growth(days: Days, ledger: Ledger) -> None:
+    for n in range(56, 0, -1):
+        days.put(SEVENTH - DAY * n, ("a.example:x", 3_000 + (56 - n) * 20))
+    (rate,) = _latest(ledger, "", "rate")
+    assert rate["at_present"] == pytest.approx(4_100 / 3600, rel=0.02)
+    likely = SEVENTH - DAY + DAY * ((7_200 - 4_100) // 20)
+    assert abs((rate["expected"] - likely).days) <= 5
+    assert rate["earliest"] <= rate["expected"] <= rate["latest"]
+    assert "2 messages a second" in rate["words"]
+    (volume,) = _latest(ledger, "a.example", "volume")
+    assert volume["a_week"] == pytest.approx(140, rel=0.02)
+    (size,) = _latest(ledger, "", "size")
+    assert "can't be foreseen yet" in size["words"], "nobody knows how large a message is"
+    assert _latest(ledger, "a.example", "rate") == []
+
+
+def _latest(ledger: Ledger, domain: str, target: str) -> list[dict[str, Any]]:
+    rows = [r for r in ledger.rows("report_forecasts") if r["day"] == SEVENTH - DAY]
+    return [r for r in rows if (r["domain"], r["target"]) == (domain, target)]
+
+
+def test_how_long_answers_took_is_taken_from_what_processes_said(
+    days: Days, ledger: Ledger
+) -> None:
+    """Totals since their start: of the day is what came on top, of a new process all of it."""
+    begin = datetime(2026, 9, 7)
+    rows = [
+        _answers(begin - timedelta(hours=1), "a", 1_000, 900),
+        _answers(begin + timedelta(hours=3), "a", 1_400, 1_299),
+        _answers(begin + timedelta(hours=4), "b", 100, 50),
+        _answers(begin + timedelta(hours=24), "a", 9_000, 9_000),
+    ]
+    transact(ledger.engine, lambda c: c.execute(insert(metadata.tables["answer_times"]), rows))
+    try:
+        days.put(SEVENTH, ("a.example:x", 5))
+    finally:
+        ledger.empty("answer_times")
+    found = {(r["domain"], r["objective"]): r for r in ledger.rows("report_attainment")}
+    accept = found["", "acceptance"]
+    assert (accept["good"], accept["total"]) == (399 + 50, 400 + 100)
+
+
+def _answers(hour: datetime, process: str, answered: int, quick: int) -> dict[str, Any]:
+    bounds = json.dumps({"1": 0, "50": quick - 10, "100": quick, "250": answered})
+    counts = {"answered": answered, "accepted": answered, "within_ms": bounds}
+    return {"hour": hour, "process": process, **counts}
+
+
+def test_reports_are_read_for_all_a_domain_or_a_client(days: Days, ledger: Ledger) -> None:
+    days.put(SEVENTH - DAY * 2, ("a.example:x", 10), ("b.example:y", 7))
+    days.put(SEVENTH, ("a.example:x", 100), ("a.example:z", 20), failed=2, slow=5)
+    first = SEVENTH - DAY * 3
+
+    def read(domain: str | None = None, client: str | None = None, begin: date = first) -> Any:
+        asked = Asked(begin, SEVENTH, domain, client)
+        with days.engine.connect() as connection:
+            return read_reports(connection, asked)
+
+    whole = read()
+    assert whole.whole.counts.accepted == 137
+    assert [p.counts and p.counts.accepted for p in whole.places] == [None, 17, None, 120]
+    assert [(g.name, g.accepted) for g in whole.groups] == [("a.example", 130), ("b.example", 7)]
+    own = read("a.example")
+    assert own.whole.counts.accepted == 130
+    assert [g.name for g in own.groups] == ["a.example:x", "a.example:z"]
+    assert own.reasons == {"refused": 4}
+    assert own.hours[9] == [130, 126, 4]
+    assert own.whole.times.p99 > 60_000 > own.whole.times.p50
+    one = read("a.example", "a.example:z")
+    assert one.whole.counts.accepted == 20
+    assert [g.name for g in one.groups] == ["a.example:z"]
+    assert read("nobody.example").whole.counts.accepted == 0
+    later = read("a.example", begin=SEVENTH)
+    assert later.before.counts.accepted == 10
+    assert later.before.days == 1
+    year = read(begin=SEVENTH - DAY * 364)
+    assert year.by == "month"
+    assert [p.place for p in year.places][-2:] == ["2026-08", "2026-09"]
+    assert year.places[-1].counts.accepted == 137
+
+
+def test_before_the_first_run_there_is_nothing(days: Days) -> None:
+    with days.engine.connect() as connection:
+        found = read_reports(connection, Asked(SEVENTH, SEVENTH))
+    assert (found.published_until, found.last_run, found.groups) == (None, None, [])
+    assert found.places[0].counts is None
+
+
+def test_pages_for_days_and_months(days: Days, ledger: Ledger, tmp_path: Path) -> None:
+    days.put(SEVENTH - DAY, ("a.example:x", 100), ("b.example:y", 3), ("c.example:z", 40))
+    days.put(SEVENTH, ("a.example:x", 100))
+    settings = ledger.settings(reports={"folder": str(tmp_path), "fewest": 10})
+    log = Heard()
+
+    def write() -> list[Path]:
+        with days.engine.connect() as connection:
+            pages.write_missing(connection, settings, SEVENTH + DAY, log)
+        return sorted(one.relative_to(tmp_path) for one in tmp_path.rglob("*.html"))
+
+    names = {str(one) for one in write()}
+    assert names == {
+        "index.html",
+        *(f"{of}/{when}.html" for of in ("all-domains", "domains/a.example")
+          for when in ("2026-09", "2026-09-06", "2026-09-07")),
+        *(f"domains/{one}/{when}.html" for one in ("b.example", "c.example")
+          for when in ("2026-09", "2026-09-06")),
+    }  # fmt: skip
+    own = (tmp_path / "domains/b.example/2026-09.html").read_text()
+    assert "b.example:y" in own
+    assert "a.example" not in own
+    every = (tmp_path / "all-domains/2026-09.html").read_text()
+    assert "a.example" in every
+    assert "b.example" not in every
+    assert "c.example" not in every, "or it could be subtracted"
+    assert log.of("pages.written")[0]["pages"] == len(names) - 1
+
+    write()
+    assert len(log.of("pages.written")) == 1, "all of it is there"
+    (tmp_path / "all-domains/2026-09-06.html").unlink()
+    ledger.ask_to("UPDATE lake_manifest SET run_id = 'another' WHERE day = '2026-09-07'")
+    write()
+    assert log.of("pages.written")[1]["days"] == 2
