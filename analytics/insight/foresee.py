@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import combinations
 from math import ceil, sqrt
-from statistics import median
+from statistics import fmean, median
 
 WEEKS = 8
 FEWEST_DAYS = 21
@@ -24,20 +24,20 @@ SURE = 1.645
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """The level on the last day, of a usual day and of the highest weekday; what a day adds to it,
-    at least, most likely and at most; how far single days are off."""
+    """The level on the last day, weekdays apart; what a day adds, at least, most likely and at
+    most; how far the level may be off."""
 
     day: date
     level: float
     peak: float
-    """Of the highest weekday, as a share of the level."""
+    """The highest weekday, as a multiple of the level."""
     low: float
     slope: float
     high: float
     noise: float
 
     def after(self, days: int) -> tuple[float, float, float]:
-        """At least, most likely, at most, on a usual day."""
+        """At least, most likely, at most, on an average day."""
         low = self.level - self.noise + self.low * days
         high = self.level + self.noise + self.high * days
         return max(low, 0.0), max(self.level + self.slope * days, 0.0), max(high, 0.0)
@@ -71,7 +71,7 @@ def trend_of(values: Mapping[date, float]) -> Trend | None:
 
 
 def reach(trend: Trend, limit: float, *, on_peaks: bool) -> Reached:
-    """`on_peaks`: the highest weekday is what counts, else a usual day."""
+    """`on_peaks`: the highest weekday is what counts, else an average day."""
     wanted = limit / (trend.peak if on_peaks else 1.0)
     return Reached(
         _when(trend.day, trend.level + trend.noise, trend.high, wanted),
@@ -90,14 +90,13 @@ def _when(day: date, level: float, slope: float, wanted: float) -> date | None:
 
 
 def _factors(known: Mapping[date, float]) -> dict[int, float]:
-    """What each weekday is of a usual day. One on which nobody sends has 0: it tells nothing."""
-    middle = median(known.values())
-    if not middle:
-        return {}
+    """What each weekday is of an average day. One on which nobody sends has 0: it tells nothing."""
     by_weekday: dict[int, list[float]] = {}
     for day, value in known.items():
         by_weekday.setdefault(day.weekday(), []).append(value)
-    return {number: median(some) / middle for number, some in by_weekday.items()}
+    usual = {number: median(some) for number, some in by_weekday.items()}
+    average = fmean(usual.values())
+    return {number: value / average for number, value in usual.items()} if average else {}
 
 
 def _slopes(flat: Mapping[date, float]) -> tuple[float, float, float]:

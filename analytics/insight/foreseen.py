@@ -48,7 +48,7 @@ def forecasts(
 def _volume(trend: Trend) -> Forecast:
     low, likely, high = trend.after(7 * WEEKS_AHEAD)
     words = (
-        f"About {figure(round(trend.level))} messages on a usual day now; in four weeks"
+        f"About {figure(round(trend.level))} messages on an average day now; in four weeks"
         f" {figure(round(likely))} ({figure(round(low))} to {figure(round(high))}), if it goes on"
         " as in the last eight."
     )

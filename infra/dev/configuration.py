@@ -73,6 +73,7 @@ def _analytics(place: Place, stores: Stores) -> dict[str, Any]:
         "database": {"url": stores.database("gatepost_analytics")},
         "source": {"url": stores.database("gatepost_lake")},
         "lake": {"uri": f"file://{place.folder.resolve()}/lake"},
+        "reports": {"folder": f"{place.folder.resolve()}/reports"},
         "spark": {"jdbc_jar": str(jvm.driver_place()), "driver_memory": "1g"},
     }
 

@@ -80,5 +80,5 @@ def _conclusions(domain: str, day: date) -> Iterator[tuple[str, dict[str, Any]]]
     kept = {"objective": "delivery", "target_ms": 60_000, "share": 0.99, "good": 95, "total": 100}
     for one in (domain, EVERY):
         yield "report_attainment", {"day": day, "domain": one, **kept}
-    words = "About 2,000 messages on a usual day now; in four weeks 2,100 (1,900 to 2,300)."
+    words = "About 2,000 messages on an average day now; in four weeks 2,100 (1,900 to 2,300)."
     yield "report_forecasts", {**key, "target": "volume", "at_present": 2000, "words": words}

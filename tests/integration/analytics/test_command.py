@@ -91,7 +91,7 @@ def test_killed_while_it_publishes_and_run_again(
     assert open_to_others(ledger.folder / "lake") == []
     status = json.loads(analytics("status", "--json", "--config", str(config)).stdout)
     assert (status["published_until"], status["unusual"]) == (str(yesterday), [])
-    assert 'gatepost_analytics_unusual{kind="nightly"} 0.0' in success
+    assert 'gatepost_analytics_unusual{kind="nightly"} 0.0' in success.read_text()
     assert [run["state"] for run in status["runs"]] == ["done", "interrupted"]
     for secret in (ledger.server.url("gatepost_analytics"), ledger.server.url("gatepost_lake")):
         assert secret.split(":")[2].split("@")[0] not in done.stdout + done.stderr + str(command)
