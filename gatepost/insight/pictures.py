@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gatepost.insight.charts import About, Chart, Series, columns, lines
-from gatepost.insight.shapes import OfPlace, Period, Reports
+from gatepost.insight.shapes import OfPlace, Period, Reports, Senders
 from gatepost.insight.words import figure, milliseconds, reason, share
 from gatepost.reports.times import A_DOUBLING, begin_of
 
@@ -27,7 +27,8 @@ def charts_of(reports: Reports) -> list[Chart]:
     if reports.fewest is not None:
         return [*course, *([_accepted_by_hour(reports)] if reports.hours else [])]
     failures = [_failures(reports)] if reports.reasons else []
-    return [*course, _distribution(reports), _hours(reports), *failures]
+    senders = [_senders(reports)] if any(reports.senders_by_place) and course else []
+    return [*course, _distribution(reports), _hours(reports), *failures, *senders]
 
 
 def cards_of(reports: Reports) -> list[Card]:
@@ -48,7 +49,16 @@ def cards_of(reports: Reports) -> list[Card]:
         Card("Failed", figure(counts.failed), f"{share(counts.failed, done)} of what ended"),
         Card("Tried again", figure(counts.retries), _daily(now, before, "retries")),
         within,
+        *([_different(reports.senders)] if reports.senders else []),
     ]
+
+
+def _different(senders: Senders) -> Card:
+    """They are counted by sketches, which are off by a little and know no number."""
+    if not senders.upper_bound:
+        return Card("Different senders", figure(senders.number), "about: to 2 in 100")
+    words = "upper bound: who has sent before and after a change of keys counts twice"
+    return Card("Different senders", f"at most {figure(senders.number)}", words)
 
 
 def _unbroken(value: float | None) -> str:
@@ -144,6 +154,14 @@ def _failures(reports: Reports) -> Chart:
         series.append(Series("other", "for other reasons", values))
     about = About("failures", "Failures by reason", _what(reports), _labels(reports))
     return columns(about, series, figure)
+
+
+def _senders(reports: Reports) -> Chart:
+    bound = any(one.upper_bound for one in reports.senders_by_place if one)
+    words = "at most (upper bound)" if bound else "about"
+    values = [float(one.number) if one else None for one in reports.senders_by_place]
+    about = About("senders", "Different senders", _what(reports), _labels(reports))
+    return columns(about, [Series("p95", words, values)], figure)
 
 
 def _failed(place: OfPlace, reasons: Sequence[str]) -> float | None:

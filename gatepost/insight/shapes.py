@@ -52,9 +52,31 @@ class OfGroup(msgspec.Struct, frozen=True):
 class Senders(msgspec.Struct, frozen=True):
     """How many different senders, about; with `upper_bound` not more than that."""
 
-    place: str
     number: int
     upper_bound: bool
+
+
+class Busy(msgspec.Struct, frozen=True):
+    """An hour of a day."""
+
+    day: str
+    hour: int
+    accepted: int
+
+
+class Newcomer(msgspec.Struct, frozen=True):
+    """A client whose first message ever came on that day."""
+
+    client_id: str
+    first_day: str
+
+
+class Silent(msgspec.Struct, frozen=True):
+    """A client that sent nothing on the last day, where so many messages are usual."""
+
+    client_id: str
+    last_day: str
+    usual: int
 
 
 class Unusual(msgspec.Struct, frozen=True):
@@ -124,7 +146,12 @@ class Reports(msgspec.Struct, frozen=True, kw_only=True):
     """In what is for others than a domain's own: of fewer messages nothing is said."""
     groups: list[OfGroup]
     more_groups: int
-    senders: list[Senders]
+    senders: Senders | None
+    """In all of the time; None where nobody counted them."""
+    senders_by_place: list[Senders | None]
+    busiest: list[Busy]
+    newcomers: list[Newcomer]
+    silent: list[Silent]
     unusual: list[Unusual]
     foreseen: list[Foreseen]
     attained: list[Attained]

@@ -48,7 +48,11 @@ def for_others(reports: Reports, days: DomainsByDay, fewest: int) -> Reports:
         buckets={},
         groups=_groups(groups, whole),
         more_groups=0,
-        senders=[],
+        senders=None,
+        senders_by_place=[],
+        busiest=[],
+        newcomers=[],
+        silent=[],
         unusual=[one for one in reports.unusual if not one.domain and one.day in shown],
     )
 

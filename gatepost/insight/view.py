@@ -6,14 +6,15 @@ from sqlalchemy import Connection
 
 from gatepost.insight import repository
 from gatepost.insight.figures import COUNTS, NOTHING, OF_AN_HOUR, Figures, together
+from gatepost.insight.people import people_of
 from gatepost.insight.repository import Asked, Days
-from gatepost.insight.shapes import Counts, OfPlace, Period, Reports, Times
+from gatepost.insight.shapes import Busy, Counts, OfPlace, Period, Reports, Times
+from gatepost.insight.spans import spans_of, unit_of
 
 DAY = timedelta(days=1)
 MOST_GROUPS = 50
 FOUR_WEEKS = 28
-MOST_BY_DAY = 92
-"""Of a longer range of days each month is a place."""
+MOST_BUSY = 5
 
 
 def read_reports(connection: Connection, asked: Asked) -> Reports:
@@ -43,27 +44,33 @@ def read_reports(connection: Connection, asked: Asked) -> Reports:
         grouped_by="client" if asked.domain else "domain",
         groups=groups,
         more_groups=more,
-        senders=[],
+        **people_of(connection, asked),
+        busiest=busiest_of(own),
         unusual=repository.read_unusual(connection, asked),
         foreseen=[] if asked.client_id else repository.read_foreseen(connection, asked),
         attained=[] if asked.client_id else repository.read_attained(connection, asked),
     )
 
 
-def unit_of(asked: Asked) -> str:
-    return "day" if (asked.last - asked.first).days < MOST_BY_DAY else "month"
-
-
 def places_of(asked: Asked, days: Days) -> list[OfPlace]:
     """Each day of the range, or each month: those of which nothing is known as well."""
-    size = 10 if unit_of(asked) == "day" else 7
-    found: dict[str, list[Figures]] = {}
-    for n in range((asked.last - asked.first).days + 1):
-        day = asked.first + DAY * n
-        parts = found.setdefault(str(day)[:size], [])
-        if day in days:
-            parts.append(days[day])
-    return [_place(place, parts) for place, parts in found.items()]
+    return [
+        _place(place, [days[day] for day in within if day in days])
+        for place, within in spans_of(asked)
+    ]
+
+
+def busiest_of(days: Days) -> list[Busy]:
+    """In which most was accepted; of equal ones the later first."""
+    hours = [
+        Busy(str(day), hour, counts[0])
+        for day, figures in days.items()
+        for hour, counts in figures.spread.hours.items()
+        if counts[0]
+    ]
+    return sorted(hours, key=lambda one: (one.accepted, one.day, one.hour), reverse=True)[
+        :MOST_BUSY
+    ]
 
 
 def _place(place: str, parts: list[Figures]) -> OfPlace:

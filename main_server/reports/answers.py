@@ -19,7 +19,7 @@ from main_server.database import Ledger, transact
 from main_server.overview.heard import Heard
 from main_server.reports import repository
 
-WRITE_SECONDS = 30.0
+WRITE_SECONDS = 10.0
 KEPT = timedelta(days=90)
 
 

@@ -12,6 +12,7 @@ from analytics import pages
 from analytics.insight.conclude import conclude
 from analytics.ledger.connection import create_ledger_engine
 from analytics.settings import Aims, Capacity, Targets
+from gatepost.insight.figures import COUNTS
 from gatepost.insight.repository import Asked
 from gatepost.insight.view import read_reports
 from main_server.database import transact
@@ -239,3 +240,61 @@ def test_pages_for_days_and_months(days: Days, ledger: Ledger, tmp_path: Path) -
     ledger.ask_to("UPDATE lake_manifest SET run_id = 'another' WHERE day = '2026-09-07'")
     write()
     assert log.of("pages.written")[1]["days"] == 2
+
+
+def test_who_has_sent_who_is_new_and_who_is_silent(days: Days, ledger: Ledger) -> None:
+    days.put(SEVENTH - DAY * 7, ("a.example:x", 10), ("a.example:y", 4))
+    days.put(SEVENTH, ("a.example:x", 10), ("a.example:z", 10))
+    _sent(ledger, SEVENTH - DAY * 7, "a.example:y", 4)
+    sketches = [(SEVENTH - DAY * 7, b"old-key!", 3), (SEVENTH, b"new-key!", 5)]
+    rows = [
+        {"day": day, "domain": "a.example", "client_id": "", "hmac_kid": kid, "sketch": _seen(n)}
+        for day, kid, n in sketches
+    ]
+    seen = [
+        {
+            "domain": "a.example",
+            "client_id": f"a.example:{one}",
+            "first_day": first,
+            "last_day": last,
+        }
+        for one, first, last in (
+            ("x", SEVENTH - DAY * 7, SEVENTH),
+            ("y", SEVENTH - DAY * 7, SEVENTH - DAY * 7),
+            ("z", SEVENTH, SEVENTH),
+        )
+    ]
+    with ledger.engine.begin() as connection:
+        connection.execute(insert(metadata.tables["report_senders"]), rows)
+        connection.execute(insert(metadata.tables["report_clients"]), seen)
+    with days.engine.connect() as connection:
+        found = read_reports(connection, Asked(SEVENTH - DAY * 7, SEVENTH, "a.example"))
+        one_day = read_reports(connection, Asked(SEVENTH, SEVENTH, "a.example"))
+        year = read_reports(connection, Asked(SEVENTH - DAY * 300, SEVENTH, "a.example"))
+        every = read_reports(connection, Asked(SEVENTH - DAY * 300, SEVENTH))
+    assert found.senders is not None
+    assert (found.senders.number, found.senders.upper_bound) == (8, True)
+    assert [one and one.number for one in found.senders_by_place] == [3, *[None] * 6, 5]
+    assert one_day.senders is not None
+    assert (one_day.senders.number, one_day.senders.upper_bound) == (5, False)
+    assert [one and one.number for one in year.senders_by_place][-2:] == [3, 5]
+    assert every.senders is None, "too many sketches to be merged for one page"
+    assert [one.client_id for one in found.newcomers] == ["a.example:z"]
+    assert [(one.client_id, one.usual) for one in found.silent] == [("a.example:y", 4)]
+    assert [(one.day, one.accepted) for one in found.busiest] == [
+        (str(SEVENTH), 20),
+        (str(SEVENTH - DAY * 7), 14),
+    ]
+
+
+def _sent(ledger: Ledger, day: date, client: str, accepted: int) -> None:
+    """As the day's own report has it, which tells who is silent."""
+    counts = dict.fromkeys(COUNTS, 0) | {"accepted": accepted}
+    row = {"day": day, "hour": 9, "domain": "a.example", "client_id": client} | counts
+    with ledger.engine.begin() as connection:
+        connection.execute(insert(metadata.tables["report_hours"]), row)
+
+
+def _seen(number: int) -> bytes:
+    """A sketch of so many: each in a register of its own."""
+    return b"".join((n * 7).to_bytes(2) + b"\x01" for n in range(number))

@@ -5,13 +5,17 @@ from typing import Any
 from gatepost.insight.rendering import shown
 from gatepost.insight.shapes import (
     Attained,
+    Busy,
     Counts,
     Foreseen,
     LastRun,
+    Newcomer,
     OfGroup,
     OfPlace,
     Period,
     Reports,
+    Senders,
+    Silent,
     Times,
     Unusual,
 )
@@ -53,7 +57,11 @@ WHOLE: dict[str, Any] = {
     "grouped_by": "client",
     "groups": [OfGroup(HOSTILE, 9, 8, 1, 12.0), OfGroup("b", 3, None, None, None)],
     "more_groups": 3,
-    "senders": [],
+    "senders": Senders(1_234, True),
+    "senders_by_place": [Senders(900, True), None, None],
+    "busiest": [Busy("2026-11-16", 9, 40)],
+    "newcomers": [Newcomer(HOSTILE, "2026-11-16")],
+    "silent": [Silent(HOSTILE, "2026-11-17", 7)],
     "unusual": [Unusual("2026-11-18", HOSTILE, HOSTILE, HOSTILE, -9.0, HOSTILE)],
     "foreseen": [Foreseen("rate", 1.0, 2.0, None, None, None, HOSTILE)],
     "attained": [
@@ -69,7 +77,10 @@ EMPTY: dict[str, Any] = {
     "buckets": {},
     "hours": [[0, 0, 0]] * 24,
     "places": [OfPlace("2026-11-17", None, UNKNOWN, {})],
+    "senders": None,
+    "senders_by_place": [None],
     **{name: [] for name in ("groups", "unusual", "foreseen", "attained")},
+    **{name: [] for name in ("busiest", "newcomers", "silent")},
 }
 
 
@@ -80,6 +91,7 @@ def reports(**given: Any) -> Reports:
 EVERY = [
     reports(),
     reports(domain=None, grouped_by="domain", by="month", more_groups=0, before=None),
+    reports(senders=Senders(5, False)),
     reports(before=Period(28, NOTHING, UNKNOWN)),
     *(reports(**EMPTY, last_run=run) for run in RUNS),
     *(reports(**EMPTY, published_first=None, published_until=None, last_run=run) for run in RUNS),

@@ -43,8 +43,16 @@ async def test_charts_need_no_script_and_no_style_of_their_own(admin: Browser) -
     for inline in ("<style", " style=", "<script", "javascript:", " onclick="):
         assert inline not in page.text
     assert "script-src" not in page.headers["content-security-policy"]
-    assert page.text.count('role="img"') == page.text.count("<desc ") == 5
-    assert page.text.count("The same as a table") == 5
+    assert page.text.count('role="img"') == page.text.count("<desc ") == 6
+    assert page.text.count("The same as a table") == 6
+
+
+async def test_who_may_count_twice_is_told_to(admin: Browser) -> None:
+    text = (await admin.get("/reports")).text
+    assert "at most 1,234" in text
+    assert "upper bound" in text
+    admin.main.answers["GET /reports"] = 200, document(senders={"number": 7, "upper_bound": False})
+    assert "at most" not in (await admin.get("/reports")).text.partition("<h2")[0]
 
 
 async def test_days_are_passed_on_as_they_are_whatever_the_zone(admin: Browser) -> None:
