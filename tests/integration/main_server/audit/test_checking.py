@@ -1,6 +1,8 @@
 """Checking the chain in the background: by turns, across restarts, and with a clear answer."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from threading import Barrier
 
 import pytest
 from sqlalchemy import Engine
@@ -67,6 +69,18 @@ def test_while_one_runs_there_is_no_second_one(log: Engine) -> None:
     assert start(log, "somebody else", NOW) == one
     run_on(log)
     assert start(log, ACTOR, NOW).check_id != one.check_id
+
+
+def test_of_those_who_start_at_once_all_have_the_same_one(log: Engine) -> None:
+    write(log, 1)
+    together = Barrier(6)
+
+    def begin(_: int) -> bytes:
+        together.wait(20)
+        return start(log, ACTOR, NOW).check_id
+
+    with ThreadPoolExecutor(6) as pool:
+        assert len(set(pool.map(begin, range(6)))) == 1
 
 
 @pytest.mark.parametrize(

@@ -297,6 +297,15 @@ def test_clients_are_shown_and_limited(room: CaRoom, admin: httpx.Client) -> Non
     assert made(admin.get("/clients", params={"after": client_id}))["clients"] == []
 
 
+def test_who_names_another_role_means_no_client(room: CaRoom, admin: httpx.Client) -> None:
+    """One of that name has a certificate: what was not meant must not be revoked."""
+    serial = give(room).serial
+    for path in ("revoke", "hold", "release"):
+        said = admin.post(f"/certificates/{path}", json={"client_id": "abc", "role": "proxy"})
+        assert said.status_code == 404
+    assert made(admin.get(f"/certificates/{serial}"))["status"] == "active"
+
+
 ODD = [
     *(f"/certificates?{one}" for one in ("domain=%C3%A9", "name=%C3%A9", "after=%2B491701234567")),
     *(f"/clients?{one}" for one in ("domain=%C3%A9", "after=%2B491701234567", "after=%C3%A9")),
