@@ -40,6 +40,8 @@ def command(
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": str(progress).lower(),
         "spark.log.level": "ERROR",
+        # Of 200, Spark's own, each part that is read makes a file for each, and a day is small.
+        "spark.sql.shuffle.partitions": "16",
         # Hadoop sets permissions by itself, whatever the processes' umask.
         "spark.hadoop.fs.permissions.umask-mode": f"{OURS_ALONE:03o}",
         **settings.conf,
