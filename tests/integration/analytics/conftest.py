@@ -150,7 +150,7 @@ class Ledger:
             "database": {"url": self.server.url("gatepost_analytics")},
             "source": {"url": self.server.url("gatepost_lake")},
             "lake": {"uri": self.uri},
-            "spark": {"jdbc_jar": str(find_driver()), "read_partitions": 3},
+            "spark": {"jdbc_jar": str(find_driver()), "read_partitions": 2},
         }
         return AnalyticsSettings.model_validate(whole | given)
 

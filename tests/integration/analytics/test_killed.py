@@ -23,7 +23,6 @@ BEFORE_PUBLISHING = [
     (lake, "write_reports", "after"),
     (repository, "put_counts", "after"),
     (repository, "replace_report", "after"),
-    (repository, "see_clients", "after"),
 ]
 AFTERWARDS = [
     (publish, "publish", "after"),

@@ -8,10 +8,10 @@ from datetime import date, timedelta
 from functools import partial
 from typing import Any
 
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 from sqlalchemy import Connection, insert
 
-from analytics.reports.day import REPORTS, DayRows
+from analytics.reports.day import REPORTS, DayRows, all_reports
 from gatepost.reports import repository as reports
 from gatepost.reports.repository import Hours, Scope, Senders
 from gatepost.reports.sketch import estimate
@@ -30,6 +30,7 @@ DISTRIBUTIONS = {
     "report_attempt_times": (reports.attempt_times, "bucket"),
 }
 WAITS = ("first", "again")
+Row = Mapping[str, Any]
 Expected = Mapping[str, Sequence[Row]]
 
 
@@ -38,8 +39,7 @@ def test_days_make_the_month(spark: SparkSession, ledger: Ledger) -> None:
     messages, attempts = a_month(random.Random(seed))
     for day in DAYS:
         put(ledger, day, day_of(spark, *of(day, messages, attempts)))
-    whole = day_of(spark, messages, attempts)
-    month = {report.table: make(whole).collect() for report, make in REPORTS}
+    month = made(day_of(spark, messages, attempts))
     for by in (("domain", "client_id"), ("domain",), ("domain", "hour"), ()):
         transact(ledger.engine, partial(compare, month, by, seed))
 
@@ -98,13 +98,26 @@ def of(
 
 def put(ledger: Ledger, day: date, rows: DayRows) -> None:
     """As the pipeline publishes them."""
-    for report, make in REPORTS:
-        values = [{"day": day, **row.asDict()} for row in make(rows).collect()]
-        transact(ledger.engine, partial(_insert, report.table, values))
+    for table, found in made(rows).items():
+        values = [{"day": day, **row} for row in found]
+        transact(ledger.engine, partial(_insert, table, values))
 
 
 def _insert(table: str, values: Sequence[Any], connection: Connection) -> None:
     connection.execute(insert(metadata.tables[table]), values)
+
+
+def made(rows: DayRows) -> Expected:
+    """What each table is to have."""
+    found = all_reports(rows).collect()
+    return {
+        report.table: [
+            {name: row[name] for name in (*report.keys, *report.values)}
+            for row in found
+            if row["report"] == report.name
+        ]
+        for report, _ in REPORTS
+    }
 
 
 def key_of(row: Row, by: Sequence[str]) -> tuple[Any, ...]:
@@ -124,7 +137,7 @@ def distribution_of(rows: Sequence[Row], by: Sequence[str], own: str) -> dict[An
     keys = {"hour", "domain", "client_id", "reason", "bucket", "wait"}
     found: dict[Any, Counter[Any]] = defaultdict(Counter)
     for row in rows:
-        found[key_of(row, by)][row[own]] += sum(row[n] for n in row.asDict() if n not in keys)
+        found[key_of(row, by)][row[own]] += sum(row[n] for n in row if n not in keys)
     return {key: dict(counts) for key, counts in found.items()}
 
 
