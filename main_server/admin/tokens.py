@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -21,6 +22,7 @@ from main_server.context import Context
 from main_server.database import transact
 from main_server.reading.endpoints import answer
 
+_NO_PAGE = "There is no such page."
 MOST = 500
 """On a page."""
 
@@ -88,11 +90,14 @@ def _cursor(last: Kept) -> str:
 
 
 def _place(after: str) -> tuple[datetime, bytes]:
-    made, _, digest = after.partition("-")
+    made, _, token = after.partition("-")
     try:
-        return from_ms(int(made)), bytes.fromhex(digest)
+        moment, digest = from_ms(int(made)), bytes.fromhex(token)
     except (ValueError, OverflowError):
-        raise Invalid("There is no such page.") from None
+        raise Invalid(_NO_PAGE) from None
+    if len(digest) != sha256().digest_size:
+        raise Invalid(_NO_PAGE)
+    return moment, digest
 
 
 def _token(kept: Kept) -> KeptToken:

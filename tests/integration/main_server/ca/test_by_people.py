@@ -379,3 +379,19 @@ class TestEndings:
         assert not [one for one in found if "/client/" in one["identity"]]
         assert self.named(admin) == [("abc", 1)]
         assert not audited(room, "certificates.listed", "gatepost")
+
+
+def test_tokens_come_in_pages_the_latest_first(room: CaRoom, admin: httpx.Client) -> None:
+    for number in range(5):
+        made(admin.post("/tokens", json={"client_id": f"t{number}"}), 201)
+    found, after = [], ""
+    while after is not None:
+        page = made(admin.get("/tokens", params={"limit": 2, "after": after}))
+        assert len(page["tokens"]) <= 2
+        found += page["tokens"]
+        after = page["next"]
+    assert len({one["token"] for one in found}) == len(found) == 5
+    times = [one["created_at"] for one in found]
+    assert times == sorted(times, reverse=True)
+    for wrong in ("x", "1", "-", "1-x", "9" * 40 + "-ab"):
+        assert admin.get("/tokens", params={"after": wrong}).status_code == 422
