@@ -5,9 +5,11 @@ could be somewhere else with each try.
 """
 
 from collections.abc import Sequence
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Network, IPv6Network
 
 from fastapi import Request
+
+from gatepost.addresses import address_in
 
 FORWARDED = "x-forwarded-for"
 Network = IPv4Network | IPv6Network
@@ -19,20 +21,12 @@ def browser_of(request: Request, proxies: Sequence[Network]) -> str:
     way = ",".join(request.headers.getlist(FORWARDED)).split(",")
     while way and _is_within(address, proxies):
         before = way.pop().strip()
-        if _parse(before) is None:
+        if address_in(before) is None:
             break
         address = before
     return address
 
 
 def _is_within(address: str, proxies: Sequence[Network]) -> bool:
-    parsed = _parse(address)
+    parsed = address_in(address)
     return parsed is not None and any(parsed in one for one in proxies)
-
-
-def _parse(address: str) -> IPv4Address | IPv6Address | None:
-    try:
-        parsed = ip_address(address)
-    except ValueError:
-        return None
-    return getattr(parsed, "ipv4_mapped", None) or parsed

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 from hashlib import sha256
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv6Address, ip_network
+
+from gatepost.addresses import address_in
 
 LONGEST = timedelta(seconds=60)
 FORGOTTEN = timedelta(minutes=15)
@@ -72,14 +74,14 @@ def shown(domain: str, name: str, address: str) -> dict[str, str]:
 
 def whereabouts(address: str) -> str:
     """What an address is counted by: of IPv6 its network, for everybody has 2 to the 64 in one."""
-    parsed = _parse(address)
+    parsed = address_in(address)
     if isinstance(parsed, IPv6Address):
         return str(ip_network((parsed.packed, 64), strict=False))
     return address if parsed is None else str(parsed)
 
 
 def site_of(address: str) -> str | None:
-    parsed = _parse(address)
+    parsed = address_in(address)
     if not isinstance(parsed, IPv6Address):
         return None
     return str(ip_network((parsed.packed, 48), strict=False))
@@ -110,11 +112,3 @@ def with_another(kind: Kind, tried: Tried, now: datetime) -> int:
         return 1
     eased = (now - tried.last_at) // EASED if kind is Kind.ACCOUNT else 0
     return max(tried.failures - max(eased, 0), 0) + 1
-
-
-def _parse(address: str) -> IPv4Address | IPv6Address | None:
-    try:
-        parsed = ip_address(address)
-    except ValueError:
-        return None
-    return getattr(parsed, "ipv4_mapped", None) or parsed

@@ -38,6 +38,17 @@ PERSON = {
     "signed_in_at": "2026-11-18T10:00:00.000Z",
     "last_login_at": None,
 }
+ACCOUNT: dict[str, Any] = {
+    "user_id": "u",
+    "name": "bob",
+    "domain": "example.com",
+    "role": "user",
+    "client_ids": [],
+    "created_at": "2026-11-18T10:00:00.000Z",
+    "disabled_at": None,
+    "last_login_at": None,
+}
+"""As administrators see one."""
 
 
 class FakeMainServer:

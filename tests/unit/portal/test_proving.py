@@ -6,21 +6,12 @@ from html import unescape
 
 import pytest
 
-from tests.unit.portal.browser import ORIGIN, Browser
+from tests.unit.portal.browser import ACCOUNT, ORIGIN, Browser
 
 SAME = {"origin": ORIGIN, "sec-fetch-site": "same-origin"}
 ADDED = {"name": "bob", "role": "user", "clients": 'a, "b" <c>\r\nd'}
 LINK = {
-    "account": {
-        "user_id": "u",
-        "name": "bob",
-        "domain": "example.com",
-        "role": "user",
-        "client_ids": [],
-        "created_at": "2026-11-18T10:00:00.000Z",
-        "disabled_at": None,
-        "last_login_at": None,
-    },
+    "account": ACCOUNT,
     "token": "s3cr3t",
     "expires_at": "2026-11-19T10:00:00.000Z",
 }

@@ -1,41 +1,34 @@
 """The list of people: a page of it, those who are looked for, and what follows."""
 
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tests.unit.portal.browser import Browser
-
-ANN: dict[str, Any] = {
-    "user_id": "01a1",
-    "name": "ann",
-    "domain": "example.com",
-    "role": "user",
-    "client_ids": [],
-    "created_at": "2026-11-18T10:00:00.000Z",
-    "disabled_at": None,
-    "last_login_at": None,
-}
+from tests.unit.portal.browser import ACCOUNT, Browser
 
 
 async def test_who_is_looked_for_is_kept_from_page_to_page(browser: Browser) -> None:
     await browser.sign_in()
-    found = {"accounts": [ANN], "next": "ann@example.com"}
+    found = {"accounts": [ACCOUNT], "next": "bob@example.com"}
     browser.main.answers["GET /users"] = 200, found
     page = (await browser.get("/users?name=%20a%26b")).text
     assert dict(browser.main.heard[-1].url.params) == {"name": "a&b"}
     following = page.partition('rel="next" href="')[2].partition('"')[0].replace("&amp;", "&")
-    assert parse_qs(urlsplit(following).query) == {"name": ["a&b"], "after": ["ann@example.com"]}
+    assert parse_qs(urlsplit(following).query) == {"name": ["a&b"], "after": ["bob@example.com"]}
     browser.main.answers["GET /users"] = 200, {"accounts": []}
     page = (await browser.get(following)).text
-    assert dict(browser.main.heard[-1].url.params) == {"name": "a&b", "after": "ann@example.com"}
+    assert dict(browser.main.heard[-1].url.params) == {"name": "a&b", "after": "bob@example.com"}
     assert 'rel="next"' not in page
     assert "Nobody is called so." in page
 
 
 async def test_tokens_come_in_pages_too(browser: Browser) -> None:
     await browser.sign_in()
-    token = {"token": "ab" * 32, "identity": "x", "created_at": ANN["created_at"], "serial": None}
-    token |= {"expires_at": ANN["created_at"], "used_at": None, "withdrawn_at": None}
+    token = {
+        "token": "ab" * 32,
+        "identity": "x",
+        "created_at": ACCOUNT["created_at"],
+        "serial": None,
+    }
+    token |= {"expires_at": ACCOUNT["created_at"], "used_at": None, "withdrawn_at": None}
     browser.main.answers["GET /tokens"] = 200, {"tokens": [token], "next": "1-ab"}
     page = (await browser.get("/tokens")).text
     assert 'rel="next" href="/tokens?after=1-ab"' in page
