@@ -20,7 +20,7 @@ from analytics.settings import AnalyticsSettings, LedgerOnly
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output, plain
 from gatepost.errors import ConfigurationError
-from gatepost.settings import load
+from gatepost.settings import load, refuse_unsafe
 
 MOST_SAID = 10
 
@@ -30,9 +30,7 @@ def submit(config: Path | None, arguments: Sequence[str]) -> NoReturn:
     options = ["--config", str(config)] if config else []
     try:
         settings = load(AnalyticsSettings, config)
-        faults = settings.faults()
-        if faults and settings.environment == "production":
-            raise ConfigurationError("not in production:\n" + "\n".join(faults))
+        refuse_unsafe(settings)
         environment = spark.environment(settings.spark, os.environ)
         with TemporaryDirectory(prefix="gatepost-analytics-") as folder:
             given, progress = [*options, *arguments], sys.stderr.isatty()

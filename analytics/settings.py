@@ -17,29 +17,36 @@ class Publisher(DatabaseAddress):
     """The ledger, as the user who counts messages, and writes manifest and reports."""
 
     user: str = "gatepost_analytics"
+    """Who we are there."""
 
 
 class Source(DatabaseAddress):
     """Where messages are read: the ledger or a replica of it, as a user who can only read."""
 
     user: str = "gatepost_lake"
+    """Who we are there."""
 
 
 class Lake(Block):
     """Where the lake is, and how large its files are to be."""
 
     uri: Annotated[str, Field(pattern=r"^(file:///|hdfs://|s3a://)\S*[^/\s]$")]
+    """Of its folder."""
     file_megabytes: Annotated[int, Field(ge=1, le=4096)] = 128
+    """Of a Parquet file, about."""
 
 
 class Spark(Block):
     """Where Spark runs, and what it runs with."""
 
     master: str = "local[*]"
+    """As spark-submit's `--master`."""
     java_home: Path | None = None
     """Java 17 or later; else JAVA_HOME's, else that of the PATH."""
     jdbc_jar: Path = Path("/usr/share/java/mariadb-java-client.jar")
+    """MariaDB's driver: the package libmariadb-java."""
     driver_memory: Annotated[str, Field(pattern=r"^[0-9]+[mg]$")] = "2g"
+    """As spark-submit's `--driver-memory`."""
     read_partitions: Annotated[int, Field(ge=1, le=1440)] = 24
     """How many parts of a day are read, each on a connection of its own."""
     conf: dict[str, str] = Field(default_factory=dict)
@@ -84,7 +91,9 @@ class Retention(Block):
     """For how many days the ledger keeps messages; of each domain, its own."""
 
     days: Days_ = 30
+    """Of each domain that isn't named."""
     domains: dict[str, Days_] = Field(default_factory=dict)
+    """Days by domain."""
 
 
 class Reports(Block):

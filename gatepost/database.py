@@ -15,12 +15,20 @@ NIGHTLY_LOCK = "gatepost.analytics"
 
 
 class DatabaseAddress(Block):
+    """The ledger: a URL, or its parts."""
+
     url: SecretStr = SecretStr("")
+    """`mysql+pymysql://USER:PASSWORD@HOST:PORT/NAME`, instead of the parts."""
     host: str = "127.0.0.1"
+    """Where it is."""
     port: Port = 3306
+    """Its port."""
     name: str = "gatepost"
+    """The schema."""
     user: str = "gatepost"
+    """Who we are there."""
     password: SecretStr = SecretStr("")
+    """That user's."""
 
     @model_validator(mode="after")
     def _readable(self) -> "DatabaseAddress":

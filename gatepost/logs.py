@@ -6,6 +6,7 @@ the same writer, so a reader meets one format only.
 
 import json
 import logging
+import mmap
 import os
 import sys
 import time
@@ -21,16 +22,39 @@ from gatepost.errors import ConfigurationError
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 
+class Level:
+    """From which level on events are written. It is shared with what is forked from then on, so
+    that it can be changed for all processes of a service while they run."""
+
+    def __init__(self, name: str) -> None:
+        self._shared = mmap.mmap(-1, 1)
+        self.settle(name)
+
+    def settle(self, name: str) -> None:
+        self._settled = self._shared[0] = _LEVELS[name]
+
+    def toggle_debug(self) -> str:
+        """Between everything and what was settled; says which it is now."""
+        every = _LEVELS["debug"]
+        self._shared[0] = self._settled if self._shared[0] == every else every
+        return next(name for name, value in _LEVELS.items() if value == self._shared[0])
+
+    def passes(self, level: str) -> bool:
+        return _LEVELS[level] >= self._shared[0]
+
+
 class Log:
     """Writes events of one service; `bind` gives a log whose fields stand in each of its events."""
 
-    def __init__(self, service: str, level: str = "info", fields: dict[str, Any] | None = None):
+    def __init__(
+        self, service: str, level: str | Level = "info", fields: dict[str, Any] | None = None
+    ):
         self._service = service
-        self._level = level
+        self.level = Level(level) if isinstance(level, str) else level
         self._fields = fields or {}
 
     def bind(self, **fields: Any) -> "Log":
-        return Log(self._service, self._level, {**self._fields, **fields})
+        return Log(self._service, self.level, {**self._fields, **fields})
 
     def debug(self, event: str, **fields: Any) -> None:
         self._write("debug", event, fields)
@@ -45,7 +69,7 @@ class Log:
         self._write("error", event, fields)
 
     def _write(self, level: str, event: str, fields: dict[str, Any]) -> None:
-        if _LEVELS[level] < _LEVELS[self._level]:
+        if not self.level.passes(level):
             return
         line = {
             "ts": iso(time.time_ns() // 1_000_000),

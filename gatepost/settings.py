@@ -1,23 +1,21 @@
 """Settings: one frozen pydantic class for each service, composed of the blocks here.
 
-Read once, in the entry point: a YAML file (with `${VAR}`), over it `.env` and the environment under
-the names of the table below. All mistakes are told at once, and no value is repeated in them: it
-may be a secret.
+Read in the entry point, from the sources of `gatepost.sources`, the environment under the names of
+the table below. All mistakes are told at once, and no value is repeated in them: it may be a
+secret.
 """
 
-import os
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
-from urllib.parse import urlsplit
+from typing import Annotated, Literal, Self, TypeVar, get_args
+from urllib.parse import quote, urlsplit
 
-import yaml
-from dotenv import dotenv_values
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 
 from gatepost.errors import ConfigurationError
 from gatepost.safety import private_file_faults, url_password_faults
+from gatepost.sources import read_sources
 from gatepost.tls import TlsFiles, check_files
 
 ENVIRONMENT_NAMES = {
@@ -33,15 +31,20 @@ ENVIRONMENT_NAMES = {
     "REDIS_PORT": "redis.port",
     "AES_KEY_PATH": "keys.master_key_file",
     "MAIN_SERVER_URL": "main_server.url",
-    "PROXY_URL": "public_url",
+    "PROXY_URL": "ca.gateway_url",
     "WORKER_CONCURRENCY": "worker.concurrency",
 }
+
+PORTS_APART = 10
+"""So that no port of an instance meets one of another service's."""
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 
 
 class Block(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, use_attribute_docstrings=True
+    )
 
     def faults(self) -> list[str]:
         """What must not be so in production: of this block, by default that of those in it."""
@@ -73,22 +76,29 @@ class Listen(Block):
     """Where a port of ours listens."""
 
     host: str = "127.0.0.1"
+    """The address; `0.0.0.0` is all of this machine's."""
     port: Port
+    """Of the first instance on a machine; each further one's is 10 further up."""
 
 
 class Server(Listen):
     """An mTLS port, and the number of processes that share it."""
 
     workers: Annotated[int, Field(ge=1, le=64)] = 1
+    """How many processes; as many as there are cores for it."""
 
 
 class Tls(Block):
     """Our server certificate. `verify_client` is there to be refused: it can't be turned off."""
 
     cert_file: Path
+    """PEM: our certificate, and the intermediate that signed it. Taken up when it is replaced."""
     key_file: Path
+    """PEM; its owner's alone."""
     ca_file: Path
+    """PEM: the roots that are trusted, and who may sign for them. Taken up when it is replaced."""
     verify_client: Literal[True] = True
+    """Callers show certificates. It can't be turned off."""
 
     def files(self) -> TlsFiles:
         return TlsFiles(self.cert_file, self.key_file, self.ca_file)
@@ -104,10 +114,15 @@ class MainServer(Block):
     """How to call the main server, and the certificate to do it with."""
 
     url: Annotated[str, Field(pattern=r"^https://[^/\s]+$")]
+    """Without a path."""
     timeout: Annotated[float, Field(gt=0, le=25)] = 10.0
+    """For a call, in seconds: shorter than a lease."""
     cert_file: Path
+    """PEM: what the main server is shown. Taken up when it is replaced."""
     key_file: Path
+    """PEM; its owner's alone."""
     ca_file: Path
+    """PEM: whom the main server's certificate must be of. Taken up when it is replaced."""
 
     def files(self) -> TlsFiles:
         return TlsFiles(self.cert_file, self.key_file, self.ca_file)
@@ -120,36 +135,61 @@ class MainServer(Block):
 
 
 class Redis(Block):
-    """The queue's Redis: a URL, or host and port."""
+    """The queue's Redis: a URL, or its parts. By `rediss://` it is spoken to over TLS."""
 
     url: SecretStr = SecretStr("")
+    """`redis://USER:PASSWORD@HOST:PORT/0`, instead of the parts."""
     host: str = "127.0.0.1"
+    """Where it is."""
     port: Port = 6379
+    """Its port."""
+    user: str = ""
+    """One of the ACL file's."""
+    password: SecretStr = SecretStr("")
+    """That user's."""
     queue_name: Annotated[str, Field(pattern=r"^[a-z0-9_.:-]{1,64}$")] = "message_queue"
+    """Of the queue that domains share; all services have the same."""
 
     @model_validator(mode="after")
     def _readable(self) -> "Redis":
-        refuse_both(self, "url", "host", "port")
+        refuse_both(self, "url", "host", "port", "user", "password")
         if not _is_redis_url(self.address()):
             raise ValueError("url must be redis://… or rediss://…, with a port that is a number")
         return self
 
     def address(self) -> str:
-        return self.url.get_secret_value() or f"redis://{self.host}:{self.port}/0"
+        if self.url.get_secret_value():
+            return self.url.get_secret_value()
+        password = quote(self.password.get_secret_value(), safe="")
+        who = f"{quote(self.user, safe='')}:{password}@" if password else ""
+        return f"redis://{who}{self.host}:{self.port}/0"
 
     def faults(self) -> list[str]:
         return url_password_faults(self.address())
 
 
 class Logging(Block):
+    """The log: JSON lines on standard output."""
+
     level: Literal["debug", "info", "warning", "error"] = "info"
+    """From which on events are written. It changes in place; SIGUSR1 has all written for a while."""
 
 
 class ServiceSettings(Block):
     """What each service's settings begin with."""
 
     environment: Literal["development", "production"] = "production"
+    """In production, what is unsafe is refused at the start."""
     log: Logging = Logging()
+
+    def of_instance(self, number: int) -> Self:
+        """As another instance on the same machine has them: its ports are further up."""
+        moved = {
+            name: block.model_copy(update={"port": block.port + PORTS_APART * (number - 1)})
+            for name in type(self).model_fields
+            if isinstance(block := getattr(self, name), Listen)
+        }
+        return self.model_copy(update=moved)
 
 
 S = TypeVar("S", bound=ServiceSettings)
@@ -157,13 +197,16 @@ S = TypeVar("S", bound=ServiceSettings)
 
 def load(settings: type[S], file: Path | None) -> S:
     """The settings of a service, or one ConfigurationError with every mistake in it."""
-    environment = {**_dotenv(Path(".env")), **os.environ}
-    tree = _read_yaml(file, environment) if file else {}
-    for name, path in ENVIRONMENT_NAMES.items():
-        if name in environment and path.split(".")[0] in settings.model_fields:
-            _put(tree, path.split("."), environment[name])
+    return load_with_origins(settings, file)[0]
+
+
+def load_with_origins(settings: type[S], file: Path | None) -> tuple[S, Mapping[str, str]]:
+    """And where each that is set came from, by its dotted name; the others are as by default."""
+    names = {n: path for n, path in ENVIRONMENT_NAMES.items() if _has(settings, path)}
+    secrets, files = set(named(settings, SecretStr)), set(named(settings, Path))
+    given = read_sources(file, names, secrets, files)
     try:
-        return settings.model_validate(tree)
+        return settings.model_validate(given.tree), given.origins
     except ValidationError as error:
         mistakes = [
             f"  {'.'.join(str(part) for part in e['loc']) or 'file'}: {e['msg']}"
@@ -173,54 +216,35 @@ def load(settings: type[S], file: Path | None) -> S:
         raise ConfigurationError(f"{source} can't be used:\n" + "\n".join(mistakes)) from None
 
 
-def _read_yaml(file: Path, environment: Mapping[str, str]) -> dict[str, Any]:
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8"
-        raise ConfigurationError(f"{file} can't be read: {reason}") from None
-    try:
-        tree = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f" at line {mark.line + 1}" if mark else ""
-        raise ConfigurationError(f"{file} is not YAML{place}") from None
-    if not isinstance(tree, dict):
-        raise ConfigurationError(f"{file} must hold a mapping of sections")
-    missing: set[str] = set()
-    expanded = _expand(tree, environment, missing)
-    if missing:
-        names = ", ".join(sorted(missing))
-        raise ConfigurationError(f"{file} names variables that are not set: {names}")
-    assert isinstance(expanded, dict)
-    return expanded
+def refuse_unsafe(settings: ServiceSettings) -> None:
+    """Raises ConfigurationError in production, with all that must not be so there."""
+    faults = settings.faults()
+    if faults and settings.environment == "production":
+        raise ConfigurationError("not in production:\n" + "\n".join(faults))
 
 
-def _expand(value: Any, environment: Mapping[str, str], missing: set[str]) -> Any:
-    """`${VAR}` in every string; a name that isn't set is noted, so that all are told at once."""
-    if isinstance(value, dict):
-        return {k: _expand(v, environment, missing) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_expand(v, environment, missing) for v in value]
-    if not isinstance(value, str):
-        return value
-
-    def replace(match: re.Match[str]) -> str:
-        if match[1] not in environment:
-            missing.add(match[1])
-        return environment.get(match[1], "")
-
-    return re.sub(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}", replace, value)
+def leaves(block: type[BaseModel], before: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Each setting of a class by its dotted name, those of its sections in their places."""
+    for name, info in block.model_fields.items():
+        section = section_of(info)
+        if section is None:
+            yield before + name, info
+        else:
+            yield from leaves(section, f"{before}{name}.")
 
 
-def _dotenv(file: Path) -> dict[str, str]:
-    return {name: value for name, value in dotenv_values(file).items() if value is not None}
+def section_of(info: FieldInfo) -> type[BaseModel] | None:
+    """The class of a section, also of one that may be left out."""
+    kinds = (info.annotation, *get_args(info.annotation))
+    return next((k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel)), None)
 
 
-def _put(tree: dict[str, Any], path: list[str], value: str) -> None:
-    for part in path[:-1]:
-        child = tree.setdefault(part, {})
-        if not isinstance(child, dict):
-            return  # the section itself is wrong, which validation will say
-        tree = child
-    tree[path[-1]] = value
+def named(settings: type[BaseModel], kind: type) -> Iterator[str]:
+    """The settings that are of this type, or may be."""
+    for name, info in leaves(settings):
+        if kind in (info.annotation, *get_args(info.annotation)):
+            yield name
+
+
+def _has(settings: type[BaseModel], path: str) -> bool:
+    return path.split(".")[0] in settings.model_fields

@@ -17,17 +17,22 @@ class Database(DatabaseAddress):
     """The ledger. The data keys live in a schema of their own."""
 
     user: str = "gatepost_main"
+    """Who we are there."""
     keys_schema: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,64}$")] = "gatepost_keys"
+    """Where the wrapped data keys are: in no backup of the ledger."""
     pool_size: Annotated[int, Field(ge=1, le=100)] = 10
+    """Connections of each process."""
 
 
 class Keys(Block):
     """The master key: 32 bytes in a file that only we may read. And where keys are backed up."""
 
     master_key_file: Path
+    """Made by `head -c 32 /dev/urandom`; mode 0400."""
     backup_file: Path | None = None
     """Written anew whenever a key is destroyed. Sealed under the master key, or a passphrase."""
     backup_passphrase_file: Path | None = None
+    """By which the backup can be opened even when the master key is lost."""
 
     def faults(self) -> list[str]:
         passphrase = self.backup_passphrase_file
@@ -40,7 +45,9 @@ class Authority(Block):
     """Where the CA's certificates and keys are, where its lists go, and where both are found."""
 
     folder: Path
+    """The certificates and keys; its owner's alone. The root's key may be elsewhere."""
     crl_file: Path = Path("main_server/crl/revoked.pem")
+    """Where the list of what is revoked is written for whoever wants the file."""
     public_url: Annotated[str, Field(pattern=r"^http://[^/\s]+$")] | None = None
     """Of the PKI port, as others reach it: it is written into every certificate."""
     gateway_url: Annotated[str, Field(pattern=r"^https://[^/\s]+$")] | None = None

@@ -15,7 +15,9 @@ class Shown(Block):
     """The certificate that browsers are shown: of our CA, or of one that they trust already."""
 
     cert_file: Path
+    """PEM: the certificate, and who signed it. Taken up when it is replaced."""
     key_file: Path
+    """PEM; its owner's alone."""
 
     def faults(self) -> list[str]:
         return private_file_faults(self.key_file)

@@ -13,7 +13,9 @@ class Validation(Block):
     """What a submission may hold. The pattern must match the whole number, in ASCII."""
 
     phone_pattern: str = r"\+[1-9][0-9]{1,14}"
+    """What a number must match."""
     max_body_length: Annotated[int, Field(ge=1, le=4000)] = 1000
+    """Of a message, in code points."""
 
     @field_validator("phone_pattern")
     @classmethod
@@ -29,14 +31,18 @@ class RateLimiting(Block):
     """A ceiling for each client at this proxy, beside the rate that the ledger grants it."""
 
     enabled: bool = True
+    """Without it nobody is held to a rate, nor to what the ledger grants."""
     max_requests: Annotated[int, Field(ge=1)] | None = None
+    """So many in the window; without it what the ledger grants is all."""
     window_seconds: Annotated[int, Field(ge=1, le=3600)] = 60
+    """The window."""
 
 
 class Cache(Block):
     """Where the bundle is kept, so that a proxy starts with the main server down."""
 
     folder: Path
+    """The bundle, and the lists of what is revoked. Several proxies of one machine share it."""
 
 
 class ProxySettings(ServiceSettings):

@@ -1,15 +1,7 @@
 """`python -m worker --config FILE`"""
 
-from gatepost.service.entry import run
-from worker.process import main
-from worker.settings import WorkerSettings
+from worker.service import service
 
-run(
-    "worker",
-    WorkerSettings,
-    processes=lambda settings: settings.worker.concurrency,
-    ports=lambda _settings: [],
-    ops=lambda settings: settings.ops,
-    files=lambda settings: [settings.main_server.check],
-    child=main,
-)
+from gatepost.service.entry import run
+
+run(service)

@@ -15,10 +15,15 @@ class Pool(Block):
     """
 
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
+    """How many processes."""
     retry: Literal["fixed", "exponential"] = "fixed"
+    """How the waits between attempts grow."""
     retry_interval: Annotated[float, Field(gt=0, le=3600)] = 30.0
+    """The first wait, in seconds; with `fixed` each."""
     retry_longest: Annotated[float, Field(gt=0, le=86400)] = 3600.0
+    """The longest wait, in seconds."""
     max_attempts: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
+    """Then a message has failed. It expires after 96 hours in any case."""
 
 
 class WorkerSettings(ServiceSettings):

@@ -12,60 +12,85 @@ import socket
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from gatepost import __version__, metrics
 from gatepost.errors import ConfigurationError
 from gatepost.logs import start_logging
+from gatepost.service.notify import Manager
+from gatepost.service.rereading import Rereading
 from gatepost.service.supervisor import Child, Supervisor
-from gatepost.settings import Listen, ServiceSettings, load
+from gatepost.settings import PORTS_APART, Listen, ServiceSettings, load, refuse_unsafe
 
 S = TypeVar("S", bound=ServiceSettings)
 
 
-def run(
-    service: str,
-    settings_class: type[S],
-    *,
-    processes: Callable[[S], int],
-    ports: Callable[[S], Sequence[Listen]],
-    ops: Callable[[S], Listen],
-    files: Callable[[S], Sequence[Callable[[], object]]],
-    child: Callable[[S, Child], Any],
-) -> None:
-    """Runs the service until it is told to stop; `child` is the coroutine of one process of it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service(Generic[S]):
+    """A service, and what of its settings concerns its supervisor.
 
     `files` are readings of all that the settings name: what can't be read is told before anything
-    is started, where an operator sees it.
+    is started, where an operator sees it. `child` is the coroutine of one process.
     """
-    parser = argparse.ArgumentParser(prog=f"python -m {service}")
-    parser.add_argument("--config", type=Path, help="the YAML file with the settings")
-    arguments = parser.parse_args()
+
+    name: str
+    settings: type[S]
+    processes: Callable[[S], int]
+    ports: Callable[[S], Sequence[Listen]]
+    ops: Callable[[S], Listen]
+    files: Callable[[S], Sequence[Callable[[], object]]]
+    child: Callable[[S, Child], Any]
+
+    def read(self, file: Path | None, instance: int = 1) -> S:
+        """Raises ConfigurationError with all that is wrong, also with what the settings name."""
+        settings = load(self.settings, file).of_instance(instance)
+        try_all(self.files(settings))
+        refuse_unsafe(settings)
+        return settings
+
+    def fixed(self, settings: S) -> object:
+        """What can't change while it runs."""
+        return [*self.ports(settings), self.ops(settings), self.processes(settings)]
+
+
+def run(service: Service[S]) -> None:
+    """Runs the service until it is told to stop."""
+    arguments = _arguments(service.name)
     _set_limits()
+    manager = Manager.of(os.environ)
+    read = partial(service.read, arguments.config, arguments.instance)
     try:
-        settings = load(settings_class, arguments.config)
-        try_all(files(settings))
-        faults = settings.faults()
-        if faults and settings.environment == "production":
-            raise ConfigurationError("not in production:\n" + "\n".join(faults))
-        listeners = [bind(port) for port in ports(settings)]
-        operators = bind(ops(settings))
+        settings = read()
+        listeners = [bind(port) for port in service.ports(settings)]
+        operators = bind(service.ops(settings))
     except ConfigurationError as error:
-        sys.exit(_complaint(service, error))
-    log = start_logging(service, settings.log.level)
-    with tempfile.TemporaryDirectory(prefix=f"gatepost-{service}-") as folder:
+        sys.exit(_complaint(service.name, error))
+    log, processes = start_logging(service.name, settings.log.level), service.processes(settings)
+    rereading = Rereading(settings, read, service.fixed, log.level, service.child)
+    with tempfile.TemporaryDirectory(prefix=f"gatepost-{service.name}-") as folder:
         metrics.collect_in(Path(folder))
         supervisor = Supervisor(
-            log, processes(settings), listeners, operators, Path(folder),
-            lambda handle: child(settings, handle),
-        )  # fmt: skip
-        for fault in faults:
+            log, processes, listeners, operators, Path(folder), rereading.main(settings)
+        )
+        for fault in settings.faults():
             log.warning("settings.unsafe", reason=fault)
-        log.info("service.started", version=__version__, processes=processes(settings))
-        failed = asyncio.run(supervisor.run())
+        log.info("service.started", version=__version__, processes=processes)
+        failed = asyncio.run(supervisor.run(manager, rereading))
         log.info("service.stopped")
     sys.exit(1 if failed else 0)
+
+
+def _arguments(service: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog=f"python -m {service}")
+    parser.add_argument("--config", type=Path, help="the YAML file with the settings")
+    parser.add_argument(
+        "--instance", type=int, default=1, choices=range(1, 101), metavar="N",
+        help=f"which of several on this machine: its ports are {PORTS_APART} × (N - 1) further up",
+    )  # fmt: skip
+    return parser.parse_args()
 
 
 def _set_limits() -> None:

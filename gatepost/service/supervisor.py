@@ -3,6 +3,10 @@
 Each child tells over a pipe, once a second, that its loop turns and how its dependencies are. The
 end of the pipe is the end of the child; and a child that can't write to it has lost its supervisor
 and ends too. Nothing but this process knows how many children there are.
+
+On SIGHUP the settings are read again. Children with the new ones take the places of the others, one
+by one, each when it is as well as the one before it; if the first doesn't get there, all stays as
+it was.
 """
 
 import asyncio
@@ -11,25 +15,29 @@ import json
 import os
 import signal
 import socket
-import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
-
-import uvloop
+from typing import Any, Protocol
 
 from gatepost import metrics
-from gatepost.logs import Log, failure
+from gatepost.errors import ConfigurationError
+from gatepost.logs import Log
 from gatepost.loops import backoff, pause
+from gatepost.service.forking import Running, fork
+from gatepost.service.notify import Manager, manager_loop
 from gatepost.service.ops import Check, Checks, operators_app
 from gatepost.service.serving import serve
 
 HEARTBEAT_SECONDS = 1.0
+LATE_AFTER_SECONDS = 5.0
+"""Then the service manager is told no more that we are alive."""
 STUCK_AFTER_SECONDS = 15.0
 STEADY_AFTER_SECONDS = 10.0
 GRACE_SECONDS = 27.0
+SUCCESSION_SECONDS = 30.0
+"""So long a child with new settings may take until it is as well as the one before it."""
 
 
 @dataclass(slots=True)
@@ -58,17 +66,25 @@ class Child:
             await pause(self.stop, HEARTBEAT_SECONDS)
 
 
-@dataclass(slots=True)
-class _Running:
-    """The supervisor's record of one child."""
+Main = Callable[[Child], Coroutine[Any, Any, None]]
 
-    pid: int
-    pipe: int
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
-    started: float = field(default_factory=time.monotonic)
-    heard: float = field(default_factory=time.monotonic)
-    checks: Checks | None = None
-    rest: bytes = b""
+
+class Changing(Protocol):
+    """The settings, as they can be read again."""
+
+    def read_again(self) -> Main | None:
+        """What children are to run; None if that is as it was. Raises ConfigurationError."""
+
+    def take_up(self) -> None:
+        """What was read is good: children run with it."""
+
+
+@dataclass(slots=True, eq=False)
+class _Place:
+    """Where there is to be a child, until it is let go."""
+
+    child: Running | None = None
+    let_go: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Supervisor:
@@ -79,7 +95,7 @@ class Supervisor:
         listeners: list[socket.socket],
         operators: socket.socket,
         metrics_folder: Path,
-        main: Callable[[Child], Coroutine[Any, Any, None]],
+        main: Main,
     ) -> None:
         self._log = log
         self._processes = processes
@@ -87,31 +103,38 @@ class Supervisor:
         self._operators = operators
         self._metrics = metrics_folder
         self._main = main
-        self._running: dict[int, _Running] = {}
+        self._running: dict[int, Running] = {}
+        self._keepers: dict[_Place, asyncio.Task[None]] = {}
         self._stop = asyncio.Event()
         self._failed = False
+        self._group = asyncio.TaskGroup()
 
-    async def run(self) -> bool:
+    async def run(self, manager: Manager, settings: Changing) -> bool:
         """Until told to stop; says whether a child had to be killed for it."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stop.set)
+        self._obey_signals(asked := asyncio.Event())
         gc.freeze()  # what is loaded by now stays shared with the children
         app = operators_app(self.readiness, lambda: metrics.exposition(self._metrics))
-        async with asyncio.TaskGroup() as group:
-            keepers = [group.create_task(self._keep_one()) for _ in range(self._processes)]
-            drained = asyncio.Event()
-            group.create_task(serve(app, self._operators, None, drained))
+        ended = asyncio.Event()
+        async with self._group as group:
+            for _ in range(self._processes):
+                self._keep(_Place())
+            group.create_task(serve(app, self._operators, None, ended))
+            group.create_task(
+                manager_loop(self._stop, ended, manager, self.readiness, self.turning)
+            )
+            reloading = group.create_task(self._reload_loop(asked, manager, settings))
             await self._stop.wait()
-            await asyncio.wait(keepers)
-            drained.set()
+            await reloading
+            while self._keepers:
+                await asyncio.wait(self._keepers.values(), return_when="FIRST_COMPLETED")
+            ended.set()
         return self._failed
 
     def readiness(self) -> tuple[bool, dict[str, Any]]:
         """Ready when every child is there, heard of, and content with each of its dependencies."""
-        children = list(self._running.values())
+        children = [place.child for place in self._keepers if place.child is not None]
         heard = [c.checks for c in children if c.checks is not None]
-        complete = len(heard) == self._processes and not self._stop.is_set()
+        complete = len(heard) >= self._processes and not self._stop.is_set()
         checks = {"processes": Check(complete, f"{len(heard)} of {self._processes}")}
         for name in sorted({name for one in heard for name in one}):
             said = [one[name] for one in heard if name in one]
@@ -119,124 +142,148 @@ class Supervisor:
         shown = {name: check._asdict() for name, check in checks.items()}
         return all(check.ok for check in checks.values()), shown
 
-    async def _keep_one(self) -> None:
-        """Keeps one place filled; waits longer between starts that fail at once."""
+    def turning(self) -> bool:
+        """Whether every child has been heard of lately, but for those that are to end."""
+        places = [] if self._stop.is_set() else self._keepers
+        kept = [p.child for p in places if p.child is not None and not p.let_go.is_set()]
+        now = time.monotonic()
+        return all(now - child.heard < LATE_AFTER_SECONDS for child in kept)
+
+    def _obey_signals(self, asked: asyncio.Event) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop.set)
+        loop.add_signal_handler(signal.SIGHUP, asked.set)
+        loop.add_signal_handler(signal.SIGUSR1, self._toggle_debug)
+
+    def _toggle_debug(self) -> None:
+        self._log.warning("log.level", level=self._log.level.toggle_debug())
+
+    def _keep(self, place: _Place) -> None:
+        """From now on, until it is let go."""
+        keeper = self._keepers[place] = self._group.create_task(self._keep_filled(place))
+        keeper.add_done_callback(lambda _: self._keepers.pop(place))
+
+    async def _keep_filled(self, place: _Place) -> None:
+        """Waits longer between starts that fail at once."""
         waits = backoff(0.1, 10.0)
-        while not self._stop.is_set():
-            child = self._fork()
-            await self._watch(child)
-            if self._stop.is_set():
-                return
+        while not (self._stop.is_set() or place.let_go.is_set()):
+            child = place.child = place.child or self._fork()
+            await self._watch(child, place)
+            place.child = None
             if time.monotonic() - child.started > STEADY_AFTER_SECONDS:
                 waits = backoff(0.1, 10.0)
-            await pause(self._stop, next(waits))
+            if not (self._stop.is_set() or place.let_go.is_set()):
+                await _first_of(self._stop, place.let_go, seconds=next(waits))
 
-    async def _watch(self, child: _Running) -> None:
+    async def _watch(self, child: Running, place: _Place) -> None:
         """Until the child has ended and been buried; a stuck one is killed."""
-        stopping = asyncio.create_task(self._stop.wait())
-        ended = asyncio.create_task(child.ended.wait())
-        try:
-            while not (child.ended.is_set() or self._stop.is_set()):
-                await asyncio.wait({stopping, ended}, timeout=1, return_when="FIRST_COMPLETED")
-                if time.monotonic() - child.heard > STUCK_AFTER_SECONDS:
-                    self._log.error("process.stuck", child=child.pid)
-                    os.kill(child.pid, signal.SIGKILL)
-                    break
-            if not child.ended.is_set() and self._stop.is_set():
-                await self._end(child, ended)
-            await ended
-        finally:
-            stopping.cancel()
-        self._bury(child)
+        told = False
+        while not (child.ended.is_set() or told):
+            await _first_of(child.ended, self._stop, place.let_go, seconds=1)
+            told = self._stop.is_set() or place.let_go.is_set()
+            if time.monotonic() - child.heard > STUCK_AFTER_SECONDS:
+                self._log.error("process.stuck", child=child.pid)
+                os.kill(child.pid, signal.SIGKILL)
+                break
+        if told and not child.ended.is_set():
+            await self._end(child)
+        await child.ended.wait()
+        self._bury(child, died=not told)
 
-    async def _end(self, child: _Running, ended: "asyncio.Task[Any]") -> None:
+    async def _end(self, child: Running) -> None:
         os.kill(child.pid, signal.SIGTERM)
-        await asyncio.wait({ended}, timeout=GRACE_SECONDS)
-        if not child.ended.is_set():
+        try:
+            async with asyncio.timeout(GRACE_SECONDS):
+                await child.ended.wait()
+        except TimeoutError:
             self._failed = True
             self._log.error("process.killed", child=child.pid, after_seconds=GRACE_SECONDS)
             os.kill(child.pid, signal.SIGKILL)
 
-    def _bury(self, child: _Running) -> None:
-        asyncio.get_running_loop().remove_reader(child.pipe)
-        os.close(child.pipe)
-        _, status = os.waitpid(child.pid, 0)
+    def _bury(self, child: Running, *, died: bool) -> None:
+        how = child.bury()
         del self._running[child.pid]
         metrics.forget_process(self._metrics, child.pid)
-        code = os.waitstatus_to_exitcode(status)
-        if not self._stop.is_set():
-            how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        if died:
             self._log.warning("process.died", child=child.pid, how=how)
 
-    def _hear(self, child: _Running) -> None:
-        data = os.read(child.pipe, 65536)
-        if not data:
-            child.ended.set()
-            asyncio.get_running_loop().remove_reader(child.pipe)
-            return
-        child.heard = time.monotonic()
-        *lines, child.rest = (child.rest + data).split(b"\n")
-        if lines:
-            child.checks = {name: Check(*one) for name, one in json.loads(lines[-1]).items()}
+    def _fork(self, main: Main | None = None) -> Running:
+        run = main or self._main
 
-    def _fork(self) -> _Running:
-        reading, writing = os.pipe()
-        os.set_blocking(writing, False)
-        sys.stdout.flush()
-        pid = os.fork()
-        if pid == 0:
-            self._be_child(writing)
-        os.close(writing)
-        child = self._running[pid] = _Running(pid, reading)
-        asyncio.get_running_loop().add_reader(reading, self._hear, child)
-        self._log.debug("process.started", child=pid)
+        def child_main(pipe: int, stop: asyncio.Event) -> Coroutine[Any, Any, None]:
+            return run(Child(self._log, self._listeners, stop, pipe))
+
+        child = fork(self._log, [sock.fileno() for sock in self._listeners], child_main)
+        self._running[child.pid] = child
         return child
 
-    def _be_child(self, pipe: int) -> NoReturn:
-        """Runs the child's main on a loop of its own; of the parent it keeps the listeners."""
-        code = 1
-        try:
-            asyncio._set_running_loop(None)
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent decides
-            keep = {0, 1, 2, pipe, *(sock.fileno() for sock in self._listeners)}
-            for descriptor in _open_descriptors():
-                if descriptor not in keep:
-                    os.close(descriptor)
-            uvloop.run(self._child_main(pipe))
-            code = 0
-        except BaseException as error:  # whatever it was: say it, and die
-            for one in _causes(error):
-                self._log.error("process.failed", **failure(one))
-        finally:
-            sys.stdout.flush()
-            os._exit(code)
+    async def _reload_loop(
+        self, asked: asyncio.Event, manager: Manager, settings: Changing
+    ) -> None:
+        while not self._stop.is_set():
+            await _first_of(asked, self._stop)
+            if self._stop.is_set():
+                return
+            asked.clear()
+            manager.reloading()
+            manager.note = ""
+            try:
+                self._log.info("settings.reloaded", replaced=await self._reload(settings))
+            except ConfigurationError as error:
+                if not self._stop.is_set():
+                    self._log.error("settings.refused", reason=error.detail)
+                manager.note = "new settings were refused, the log says why"
+            if not self._stop.is_set():
+                manager.ready()
 
-    async def _child_main(self, pipe: int) -> None:
-        stop = asyncio.Event()
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-        await self._main(Child(self._log, self._listeners, stop, pipe))
+    async def _reload(self, settings: Changing) -> int:
+        """How many children were replaced. Raises ConfigurationError, and then none was."""
+        main = settings.read_again()
+        if main is None:
+            settings.take_up()
+            return 0
+        first, *others = self._keepers
+        successor = self._fork(main)
+        if not await self._gets_well(successor, first.child):
+            await self._give_up(successor)
+            raise ConfigurationError("a process with the new settings does not get ready")
+        self._main = main
+        settings.take_up()
+        await self._succeed(first, successor)
+        for place in others:
+            await self._gets_well(successor := self._fork(), place.child)
+            await self._succeed(place, successor)
+        return 1 + len(others)
 
-
-def _open_descriptors() -> list[int]:
-    """Those above standard error, but for the one that read the folder and is closed by now."""
-    listed = [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]
-    return [descriptor for descriptor in listed if descriptor > 2 and _is_open(descriptor)]
-
-
-def _is_open(descriptor: int) -> bool:
-    try:
-        os.fstat(descriptor)
-    except OSError:
+    async def _gets_well(self, successor: Running, before: Running | None) -> bool:
+        """Whether all is well with it that is with the one before it, soon enough."""
+        deadline = time.monotonic() + SUCCESSION_SECONDS
+        usual = (before.checks if before else None) or {}
+        while time.monotonic() < deadline and not (successor.ended.is_set() or self._stop.is_set()):
+            said = successor.checks
+            if said and all(c.ok for n, c in said.items() if n not in usual or usual[n].ok):
+                return True
+            await _first_of(self._stop, successor.ended, seconds=HEARTBEAT_SECONDS / 4)
         return False
-    return True
+
+    async def _succeed(self, place: _Place, successor: Running) -> None:
+        self._keep(_Place(successor))
+        place.let_go.set()
+        if keeper := self._keepers.get(place):
+            await asyncio.wait({keeper})
+
+    async def _give_up(self, successor: Running) -> None:
+        if not successor.ended.is_set():
+            await self._end(successor)
+        await successor.ended.wait()
+        self._bury(successor, died=False)
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The single errors of a group: a TaskGroup wraps what its loops raise."""
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from _causes(inner)
-    else:
-        yield error
+async def _first_of(*events: asyncio.Event, seconds: float | None = None) -> None:
+    waits = [asyncio.create_task(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, timeout=seconds, return_when="FIRST_COMPLETED")
+    finally:
+        for wait in waits:
+            wait.cancel()

@@ -53,24 +53,33 @@ def is_alive(pid: int) -> bool:
 class Tiny:
     """The tiny service in a process of its own."""
 
-    def __init__(self, folder: Path, **settings: Any) -> None:
+    def __init__(
+        self, folder: Path, environment: dict[str, str] | None = None, **settings: Any
+    ) -> None:
         self.port, self.ops = free_ports(2)
         workers = settings.pop("workers", 1)
-        tree = {
+        self.settings = {
             "log": {"level": "debug"},
             "server": {"port": self.port, "workers": workers},
             "ops": {"port": self.ops},
         } | settings
-        config = folder / "tiny.yaml"
-        config.write_text(yaml.safe_dump(tree))
+        self.config = folder / "tiny.yaml"
+        self.config.write_text(yaml.safe_dump(self.settings))
         self._log = folder / "tiny.log"
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.unit.service.tiny", "--config", str(config)],
+                [sys.executable, "-m", "tests.unit.service.tiny", "--config", str(self.config)],
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                env=os.environ | (environment or {}),
             )
+
+    def reload(self, **settings: Any) -> None:
+        """With these settings beside those that it has."""
+        self.settings |= settings
+        self.config.write_text(yaml.safe_dump(self.settings))
+        self.process.send_signal(signal.SIGHUP)
 
     def events(self, name: str) -> list[dict[str, Any]]:
         lines = [line for line in self._log.read_text().splitlines() if line.startswith("{")]
@@ -118,8 +127,10 @@ class Tiny:
 
 
 @contextmanager
-def tiny(folder: Path, **settings: Any) -> Iterator[Tiny]:
-    service = Tiny(folder, **settings)
+def tiny(
+    folder: Path, environment: dict[str, str] | None = None, **settings: Any
+) -> Iterator[Tiny]:
+    service = Tiny(folder, environment, **settings)
     try:
         yield service
     finally:

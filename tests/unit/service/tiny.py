@@ -40,6 +40,7 @@ async def main(settings: TinySettings, child: Child) -> None:
 
     async def app(scope: Scope, _receive: Receive, send: Send) -> None:
         asked.inc()
+        child.log.debug("tiny.asked")
         misbehave(scope["path"], crash)
         if scope["path"] == "/slow":
             child.log.info("slow.begun")
@@ -79,14 +80,18 @@ def misbehave(path: str, crash: asyncio.Event) -> None:
 
 if __name__ == "__main__":
     supervisor.HEARTBEAT_SECONDS = 0.1
-    supervisor.STUCK_AFTER_SECONDS = 1.0
+    supervisor.LATE_AFTER_SECONDS = 0.4
+    supervisor.STUCK_AFTER_SECONDS = float(os.environ.get("STUCK_AFTER", "1.0"))
+    supervisor.SUCCESSION_SECONDS = 10.0
     supervisor.GRACE_SECONDS = 1.5
     entry.run(
-        "tiny",
-        TinySettings,
-        processes=lambda settings: settings.server.workers,
-        ports=lambda settings: [settings.server],
-        ops=lambda settings: settings.ops,
-        files=lambda settings: [partial(read, file) for file in settings.files],
-        child=main,
+        entry.Service(
+            name="tiny",
+            settings=TinySettings,
+            processes=lambda settings: settings.server.workers,
+            ports=lambda settings: [settings.server],
+            ops=lambda settings: settings.ops,
+            files=lambda settings: [partial(read, file) for file in settings.files],
+            child=main,
+        )
     )

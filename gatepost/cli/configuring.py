@@ -1,0 +1,136 @@
+"""What `gatepost config check` and `gatepost config show` do, and say."""
+
+from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pydantic import SecretStr
+
+from gatepost.cli.commands import GROUP
+from gatepost.cli.failure import Failure
+from gatepost.cli.output import Output
+from gatepost.errors import ConfigurationError
+from gatepost.service.entry import Service
+from gatepost.settings import (
+    Listen,
+    ServiceSettings,
+    leaves,
+    load,
+    load_with_origins,
+    refuse_unsafe,
+)
+
+CONFIGURED = f"{GROUP}.configured"
+"""Entry points, by a service's name: a gatepost.service.entry.Service; or, of what is no service,
+the class of its settings."""
+COMPARED = f"{GROUP}.compared"
+"""Entry points: given the folder, what there differs from the ledger, in words."""
+HIDDEN = "********"
+
+Configured: TypeAlias = Service[Any] | type[ServiceSettings]
+
+
+def configured() -> dict[str, Configured]:
+    """What is installed here that has settings, by its name."""
+    found = sorted(entry_points(group=CONFIGURED), key=lambda entry: entry.name)
+    return {entry.name: entry.load() for entry in found}
+
+
+def settings_class(one: Configured) -> type[ServiceSettings]:
+    return one.settings if isinstance(one, Service) else one
+
+
+def check(folder: Path, services: list[str], *, json: bool) -> None:
+    output, read = Output(json=json), {}
+    mistakes: list[tuple[str, str]] = []
+    for name, one, file in _wanted(folder, services):
+        try:
+            read[name] = _read(one, file)
+            _tell(output, name, f"{file} is in order", ok=True)
+        except ConfigurationError as error:
+            mistakes += [(name, line) for line in error.detail.splitlines()]
+    mistakes += [("all", words) for words in disagreements(read)]
+    for name, words in mistakes:
+        _tell(output, name, words, ok=False)
+    for entry in entry_points(group=COMPARED):
+        for words in entry.load()(folder):
+            _tell(output, entry.name, words, ok=True)
+    if mistakes:
+        raise Failure("usage", "The settings can't be used as they are.")
+
+
+def show(folder: Path, service: str, file: Path | None, *, json: bool) -> None:
+    output = Output(json=json)
+    kind = settings_class(_known(service))
+    try:
+        settings, origins = load_with_origins(kind, file or _file(folder, service))
+    except ConfigurationError as error:
+        raise Failure("usage", error.detail) from None
+    for name, _ in leaves(kind):
+        value, origin = shown(settings, name), origins.get(name, "default")
+        if json:
+            output.result({"name": name, "value": value, "from": origin})
+        else:
+            output.say((name, "bold"), f" = {value}  ", (f"({origin})", "dim"))
+
+
+def shown(settings: ServiceSettings, name: str) -> Any:
+    """A value as it may be seen."""
+    value: Any = settings
+    for part in name.split("."):
+        value = getattr(value, part, None)
+    if isinstance(value, SecretStr):
+        return HIDDEN if value.get_secret_value() else ""
+    return str(value) if isinstance(value, Path) else value
+
+
+def disagreements(read: Mapping[str, ServiceSettings]) -> Iterator[str]:
+    """What is right for each, and not for all together on one machine."""
+    queues = {name: s.redis.queue_name for name, s in read.items() if hasattr(s, "redis")}
+    if len(set(queues.values())) > 1:
+        said = ", ".join(f"{name} {queue}" for name, queue in sorted(queues.items()))
+        yield f"redis.queue_name must be the same everywhere: {said}"
+    taken: dict[int, str] = {}
+    for name, settings in read.items():
+        for field in type(settings).model_fields:
+            if isinstance(block := getattr(settings, field), Listen):
+                place = f"{name} {field}.port"
+                if (other := taken.setdefault(block.port, place)) != place:
+                    yield f"{other} and {place} are the same: {block.port}"
+
+
+def _read(one: Configured, file: Path) -> ServiceSettings:
+    if isinstance(one, Service):
+        settings: ServiceSettings = one.read(file)
+        return settings
+    settings = load(one, file)
+    refuse_unsafe(settings)
+    return settings
+
+
+def _wanted(folder: Path, services: list[str]) -> list[tuple[str, Configured, Path]]:
+    names = services or [name for name in configured() if _file(folder, name).exists()]
+    if not names:
+        words = f"There is no SERVICE/config.yaml in {folder}."
+        raise Failure("usage", words, "Name the folder: --folder FOLDER.")
+    return [(name, _known(name), _file(folder, name)) for name in names]
+
+
+def _file(folder: Path, service: str) -> Path:
+    return folder / service / "config.yaml"
+
+
+def _known(service: str) -> Configured:
+    known = configured()
+    if service not in known:
+        words = f"There is no service {service} here."
+        raise Failure("usage", words, f"There are: {', '.join(known)}.")
+    return known[service]
+
+
+def _tell(output: Output, name: str, words: str, *, ok: bool) -> None:
+    if output.json:
+        output.result({"about": name, "ok": ok, "words": words.strip()})
+    else:
+        output.say((name, "green" if ok else "red"), f": {words.strip()}")

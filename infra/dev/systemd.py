@@ -1,0 +1,81 @@
+"""Finds systemd's tools for the tests: the machine's own, or the distribution's unpacked by us.
+
+They look at units, users and folders in a tree of their own; nothing is started by them.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from infra.dev import apt
+from infra.dev.engines.find import clean_environment, libraries_of
+from infra.dev.paths import ENGINES
+from infra.dev.steps import Failure, run, step
+
+LEAST = 252
+"""Debian 12's; `security --offline` came with 250."""
+TOOLS = ("systemd-analyze", "systemd-sysusers", "systemd-tmpfiles")
+NO_SYSTEMD = """\
+There are no tools of systemd 252 or later on this machine, and none could be unpacked.
+The tests look at our units with them. Install them: apt-get install systemd"""
+_VERSION = re.compile(r"^systemd (\d+)")
+
+
+@dataclass(frozen=True)
+class Systemd:
+    """Where the tools are, and the environment that they run in."""
+
+    folder: Path
+    version: int
+    environment: Mapping[str, str] = field(repr=False)
+
+    def run(self, tool: str, *arguments: str) -> str:
+        """What it prints; a Failure with all that it complains of."""
+        command = [str(self.folder / f"systemd-{tool}"), *arguments]
+        return run(f"systemd-{tool}", command, environment=self.environment, lines=None)
+
+
+def find_systemd(folder: Path = ENGINES / "systemd") -> Systemd:
+    try:
+        found = _on_this_machine() or _unpacked(folder)
+    except Failure as failure:
+        raise Failure(f"{failure}\n{NO_SYSTEMD}") from None
+    if found is None:
+        raise Failure(NO_SYSTEMD)
+    return found
+
+
+def _on_this_machine() -> Systemd | None:
+    program = shutil.which(TOOLS[0])
+    return _systemd(Path(program).parent, {}) if program else None
+
+
+def _unpacked(folder: Path) -> Systemd | None:
+    if not folder.exists():
+        if not apt.available():
+            return None
+        with step("unpacking systemd"):
+            apt.unpack(["systemd"], folder)
+    own = [*folder.glob("usr/lib/*-linux-*/systemd"), *folder.glob("lib/*-linux-*/systemd")]
+    libraries = os.pathsep.join([*map(str, own), libraries_of(folder)])
+    places = (folder / "usr" / "bin", folder / "bin")
+    found = (_systemd(place, {"LD_LIBRARY_PATH": libraries}) for place in places)
+    return next((one for one in found if one), None)
+
+
+def _systemd(folder: Path, extra: Mapping[str, str]) -> Systemd | None:
+    """They, if all are there and recent enough."""
+    environment = {**clean_environment(), **extra}
+    if not all((folder / tool).exists() for tool in TOOLS):
+        return None
+    try:
+        said = run("asking for the version", [str(folder / TOOLS[0]), "--version"], environment=environment)  # fmt: skip
+    except Failure:
+        return None
+    match = _VERSION.search(said)
+    if match is None or int(match[1]) < LEAST:
+        return None
+    return Systemd(folder, int(match[1]), environment)
