@@ -172,7 +172,7 @@ class Logging(Block):
     """The log: JSON lines on standard output."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
-    """From which on events are written. It changes in place; SIGUSR1 has all written for a while."""
+    """From which on events are written. It changes in place; SIGUSR1 has all written."""
 
 
 class ServiceSettings(Block):

@@ -65,7 +65,11 @@ def _credentials(file: Path | None, environment: Mapping[str, str]) -> Path | No
     if CREDENTIALS in environment:
         return Path(environment[CREDENTIALS])
     beside = file.parent / "credentials" if file else None
-    return beside if beside and os.access(beside, os.R_OK | os.X_OK) else None
+    return beside if beside and _may_look(beside) else None
+
+
+def _may_look(folder: Path) -> bool:
+    return os.access(folder, os.R_OK | os.X_OK)
 
 
 def _read_yaml(file: Path, environment: Mapping[str, str]) -> Given:

@@ -1,7 +1,6 @@
 """`python -m main_server --config FILE`"""
 
-from main_server.service import service
-
 from gatepost.service.entry import run
+from main_server.service import service
 
 run(service)

@@ -1,7 +1,6 @@
 """`python -m portal --config FILE`"""
 
-from portal.service import service
-
 from gatepost.service.entry import run
+from portal.service import service
 
 run(service)

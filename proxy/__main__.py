@@ -1,7 +1,6 @@
 """`python -m proxy --config FILE`"""
 
-from proxy.service import service
-
 from gatepost.service.entry import run
+from proxy.service import service
 
 run(service)

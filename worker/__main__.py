@@ -1,7 +1,6 @@
 """`python -m worker --config FILE`"""
 
-from worker.service import service
-
 from gatepost.service.entry import run
+from worker.service import service
 
 run(service)

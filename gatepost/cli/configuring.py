@@ -51,11 +51,14 @@ def check(folder: Path, services: list[str], *, json: bool) -> None:
         except ConfigurationError as error:
             mistakes += [(name, line) for line in error.detail.splitlines()]
     mistakes += [("all", words) for words in disagreements(read)]
+    for entry in entry_points(group=COMPARED):
+        try:
+            for words in entry.load()(folder):
+                _tell(output, entry.name, words, ok=True)
+        except ConfigurationError as error:
+            mistakes += [(entry.name, line) for line in error.detail.splitlines()]
     for name, words in mistakes:
         _tell(output, name, words, ok=False)
-    for entry in entry_points(group=COMPARED):
-        for words in entry.load()(folder):
-            _tell(output, entry.name, words, ok=True)
     if mistakes:
         raise Failure("usage", "The settings can't be used as they are.")
 

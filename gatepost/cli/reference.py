@@ -17,25 +17,27 @@ _HEAD = """\
 
 This page is written by `gatepost config reference` from the classes of the settings.
 
-Each service has one YAML file, `/etc/gatepost/SERVICE/config.yaml`; [samples](../proxy/config.yaml) are beside each service's
-code. A setting comes from the first of these that has it:
+Each service has one YAML file, `/etc/gatepost/SERVICE/config.yaml`; [samples](../proxy/config.yaml)
+are beside each service's code. A setting comes from the first of these that has it:
 
-1. a credential of systemd: a file named like the setting (`redis.password`) in `$CREDENTIALS_DIRECTORY`. Of a secret its
-   content is the value, of a file its place is. Commands take it from the folder `credentials` beside the YAML, if they may.
+1. a credential of systemd: a file named like the setting (`redis.password`) in the folder of the
+   service's credentials. Of a secret its content is the value, of a file its place is. Commands
+   take it from the folder named credentials beside the YAML, if they may
 2. the environment, under the names below
-3. `.env` in the folder that the service starts in ([.env.example](../.env.example))
-4. the YAML file; `${VAR}` in a text stands for a variable of the environment or of `.env`
+3. the file .env in the folder that the service starts in ([a sample](../.env.example))
+4. the YAML file; `${VAR}` in a text stands for a variable of the environment or of that file
 5. the default below
 
-`gatepost config check` says all that is wrong at once; `gatepost config show SERVICE` where each value came from. A name that isn't
-known is a mistake; what is secret is never shown.
+`gatepost config check` says all that is wrong at once, and `gatepost config show` where each value
+came from. A name that isn't known is a mistake. What is secret is never shown.
 
-**While it runs.** On SIGHUP (`systemctl reload gatepost-proxy@1`) a service reads its settings again. Processes with the new
-ones take the places of the others one by one, and nobody is cut off. `log.level` changes in place. Ports and numbers of
-processes (`server`, `pki`, `ops`, `worker.concurrency`) change with a restart only. Settings that can't be used are refused in the log and
-in `systemctl status`, and all stays as it was. Certificates are taken up within a second of being replaced, domains and
-limits of clients within two of being changed in the ledger: for these there is nothing to reload.
-SIGUSR1 (`systemctl kill -s USR1 --kill-whom=main gatepost-proxy@1`) has every event written until the next one.
+**While it runs.** On SIGHUP (`systemctl reload gatepost-proxy@1`) a service reads its settings
+again. Processes with the new ones take the places of the others one by one, and nobody is cut off;
+`log.level` changes in place. Ports and numbers of processes (`server`, `pki`, `ops`,
+`worker.concurrency`) change with a restart only. Settings that can't be used are refused in the log
+and in `systemctl status`, and all stays as it was. Certificates are taken up within a second of
+being replaced, domains and clients' limits within two of being changed in the ledger: for these
+there is nothing to reload.
 
 **Several on one machine.** `--instance 2` moves a service's ports up by 10, `--instance 3` by 20.
 """

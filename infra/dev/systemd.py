@@ -71,8 +71,9 @@ def _systemd(folder: Path, extra: Mapping[str, str]) -> Systemd | None:
     environment = {**clean_environment(), **extra}
     if not all((folder / tool).exists() for tool in TOOLS):
         return None
+    ask = [str(folder / TOOLS[0]), "--version"]
     try:
-        said = run("asking for the version", [str(folder / TOOLS[0]), "--version"], environment=environment)  # fmt: skip
+        said = run("asking for the version", ask, environment=environment)
     except Failure:
         return None
     match = _VERSION.search(said)

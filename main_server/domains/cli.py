@@ -3,6 +3,7 @@
 Declarations only: `gatepost --help` imports this module, so what they need is imported in them.
 """
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -52,6 +53,18 @@ def add(
 
     given = commands.Given(queue_prefix, max_undelivered, retention_days, time_zone)
     commands.add(config, name, given, json=json)
+
+
+@domain.command()
+def seed(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="As domains.yaml is.")],
+    config: ConfigFile = None,
+    json: Json = False,
+) -> None:
+    """Add the domains of a file that are not there yet. What is there stays as it is."""
+    from main_server.domains import commands
+
+    commands.seed(config, file, json=json)
 
 
 @domain.command("list")

@@ -16,8 +16,9 @@ from gatepost.settings import load
 from main_server.ca.opening import actor
 from main_server.commanding import in_words
 from main_server.database import create_ledger_engine
-from main_server.domains import service
+from main_server.domains import seeding, service
 from main_server.domains.documents import domain_document
+from main_server.domains.seeding import read_domains
 from main_server.settings import DatabaseOnly
 
 
@@ -51,13 +52,7 @@ def add(config: Path | None, name: str, given: Given, *, json: bool) -> None:
 
 def change(config: Path | None, name: str, given: Given, *, json: bool) -> None:
     with _opened(config) as engine:
-        found = service.show(engine, name).domain
-        before = DomainSettings(
-            queue_prefix=service.prefix_of(found.queue),
-            max_undelivered=found.max_undelivered,
-            retention_days=found.retention_days,
-            time_zone=found.time_zone,
-        )
+        before = service.settings_of(service.show(engine, name).domain)
         service.change(engine, name, given.over(before), _now(), actor())
         _tell(engine, name, "is changed", json=json)
 
@@ -72,6 +67,24 @@ def enable(config: Path | None, name: str, *, json: bool) -> None:
     with _opened(config) as engine:
         service.enable(engine, name, _now(), actor())
         _tell(engine, name, "is enabled", json=json)
+
+
+def seed(config: Path | None, file: Path, *, json: bool) -> None:
+    output = Output(json=json)
+    with _opened(config) as engine:
+        wanted = read_domains(file)
+        added = seeding.seed(engine, wanted, _now(), actor())
+        ledger = {one.domain.domain: one.domain for one in service.list_all(engine)}
+        differ = seeding.differences(wanted, ledger)
+    if json:
+        output.result({"added": added, "differences": differ})
+        return
+    for name in added:
+        output.say(f"The domain {name} is there. Proxies hear of it within a second or two.")
+    for words in differ:
+        output.say(words)
+    if not added:
+        output.say("There was nothing to add.")
 
 
 def list_all(config: Path | None, *, json: bool) -> None:

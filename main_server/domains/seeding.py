@@ -1,4 +1,4 @@
-"""`domains.yaml`: the domains that a new ledger begins with. Once they are there the ledger is right.
+"""`domains.yaml`: the domains that a new ledger begins with. From then on the ledger is right.
 
 The file has the domains by their names, or as a list of which each has a `name`:
 
@@ -64,9 +64,7 @@ def seed(engine: Engine, wanted: Mapping[str, DomainSettings], now: datetime, by
     return missing
 
 
-def differences(
-    wanted: Mapping[str, DomainSettings], ledger: Mapping[str, Domain]
-) -> list[str]:
+def differences(wanted: Mapping[str, DomainSettings], ledger: Mapping[str, Domain]) -> list[str]:
     """In words; the ledger is right."""
     found = [f"{name} is not in the ledger" for name in wanted if name not in ledger]
     found += [f"{name} is in the ledger alone" for name in ledger if name not in wanted]
@@ -86,7 +84,9 @@ def compare(folder: Path) -> list[str]:
     wanted = read_domains(file)
     engine = create_ledger_engine(load(DatabaseOnly, config).database)
     try:
-        return differences(wanted, {one.domain.domain: one.domain for one in service.list_all(engine)})
+        return differences(
+            wanted, {one.domain.domain: one.domain for one in service.list_all(engine)}
+        )
     except SQLAlchemyError as error:
         return [f"the ledger does not answer ({type(error).__name__}): {FILE} was not compared"]
     finally:

@@ -150,6 +150,21 @@ def show(engine: Engine, name: str) -> Seen:
     raise NotFound(_NONE)
 
 
+def check(name: str, wanted: DomainSettings) -> None:
+    """Raises Invalid with all that is wrong."""
+    check_names(name)
+    _check(wanted)
+
+
+def settings_of(domain: Domain) -> DomainSettings:
+    return DomainSettings(
+        queue_prefix=prefix_of(domain.queue),
+        max_undelivered=domain.max_undelivered,
+        retention_days=domain.retention_days,
+        time_zone=domain.time_zone,
+    )
+
+
 def prefix_of(queue: str | None) -> str | None:
     return None if queue is None else queue.removesuffix(_SUFFIX)
 

@@ -36,6 +36,8 @@ PACKAGES = (
 )
 SOURCES = (*PACKAGES, "bench", "tests")
 SETTINGS = (AnalyticsSettings, MainServerSettings, PortalSettings, ProxySettings, WorkerSettings)
+MACHINE = ("/etc/", "/opt/", "/usr/", "/var/")
+"""What is on a machine that runs us."""
 PASSES_ARGUMENTS_ON = {"analytics", "bench", "chaos", "drill", "lock", "test"}
 
 _ROUTE = re.compile(r"(?:(?:GET|POST|PUT|DELETE) )?(/[\w/{}-]+)")
@@ -50,6 +52,8 @@ def wrong_with(span: str) -> str | None:
         return wrong_with_command(span)
     if "::" in span:
         return None if has_test(span) else "there is no such test"
+    if span.startswith(MACHINE):
+        return None if on_machines(span) else "our units know no such place"
     if match := _ROUTE.fullmatch(span):
         return None if has_route(match[1]) else "nothing is served there"
     if _PATH.fullmatch(span):
@@ -139,16 +143,22 @@ def has_path(name: str) -> bool:
     return any(path.is_relative_to(one) for one in made)
 
 
+def on_machines(place: str) -> bool:
+    """Whether what is in systemd/ names it; SERVICE stands for a service's name."""
+    files = [file for file in (ROOT / "systemd").rglob("*") if file.is_file()]
+    return any(place.partition("SERVICE")[0] in file.read_text() for file in files)
+
+
 def wrong_with_dotted(name: str) -> str | None:
     """A module, what is in it, entry points, a setting of a service, or a column of the ledger."""
     if name in entry_points().groups:
+        return None
+    if any(_has_setting(settings, name.split(".")) for settings in SETTINGS):
         return None
     if name.split(".")[0] in PACKAGES:
         return _wrong_with_module(name.split("."))
     table, _, column = name.partition(".")
     if table in metadata.tables and column in metadata.tables[table].columns:
-        return None
-    if any(_has_setting(settings, name.split(".")) for settings in SETTINGS):
         return None
     return None if name in corpus() else "no code, setting or column is called so"
 

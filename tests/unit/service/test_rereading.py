@@ -45,7 +45,8 @@ def test_a_process_that_dies_later_comes_back_with_the_new_ones(service: Tiny) -
 
 
 def test_nobody_is_cut_off_or_turned_away(service: Tiny) -> None:
-    over, answered = Event(), []
+    over = Event()
+    answered: list[int] = []
 
     def ask() -> None:
         while not over.is_set():
