@@ -36,8 +36,6 @@ PACKAGES = (
 )
 SOURCES = (*PACKAGES, "bench", "tests")
 SETTINGS = (AnalyticsSettings, MainServerSettings, PortalSettings, ProxySettings, WorkerSettings)
-MACHINE = ("/etc/", "/opt/", "/usr/", "/var/")
-"""What is on a machine that runs us."""
 PASSES_ARGUMENTS_ON = {"analytics", "bench", "chaos", "drill", "lock", "test"}
 
 _ROUTE = re.compile(r"(?:(?:GET|POST|PUT|DELETE) )?(/[\w/{}-]+)")
@@ -52,10 +50,8 @@ def wrong_with(span: str) -> str | None:
         return wrong_with_command(span)
     if "::" in span:
         return None if has_test(span) else "there is no such test"
-    if span.startswith(MACHINE):
-        return None if on_machines(span) else "our units know no such place"
     if match := _ROUTE.fullmatch(span):
-        return None if has_route(match[1]) else "nothing is served there"
+        return None if has_route(match[1]) or on_machines(span) else "nothing is served there"
     if _PATH.fullmatch(span):
         return None if has_path(span) else "there is no such path"
     if _FILE.fullmatch(span):
@@ -145,6 +141,8 @@ def has_path(name: str) -> bool:
 
 def on_machines(place: str) -> bool:
     """Whether what is in systemd/ names it; SERVICE stands for a service's name."""
+    if not place.startswith(("/etc/", "/opt/", "/usr/", "/var/")):
+        return False
     files = [file for file in (ROOT / "systemd").rglob("*") if file.is_file()]
     return any(place.partition("SERVICE")[0] in file.read_text() for file in files)
 
