@@ -29,6 +29,7 @@ from main_server.ca import repository as certificates
 from main_server.clients.service import ensure
 from main_server.database import transact
 from main_server.domains import service
+from main_server.domains.seeding import compare
 from main_server.edge.service import list_queues, make_bundle
 from main_server.keys.service import Keyring
 from main_server.sessions import service as sessions
@@ -307,3 +308,36 @@ def test_its_people_who_have_chosen_none_read_times_in_its_zone(
     assert people.sign_in().time_zone == "Asia/Tokyo"
     entry = audited(engine, domain, "domain.changed")[-1]
     assert (entry["time_zone"], entry["time_zone_before"]) == ("Asia/Tokyo", None)
+
+
+def test_a_file_adds_what_is_missing_and_changes_nothing(
+    engine: Engine, domain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = f"new-{domain}"
+    fields = {"queue_prefix": other, "max_undelivered": 5, "retention_days": 40}
+    folder = tmp_path / "main_server"
+    folder.mkdir()
+    url = engine.url.render_as_string(hide_password=False)
+    config = folder / "config.yaml"
+    config.write_text(yaml.safe_dump({"database": {"url": url}}))
+    file = tmp_path / "domains.yaml"
+    file.write_text(yaml.safe_dump({"domains": {domain: {"max_undelivered": 7}, other: fields}}))
+    for added in ([other], []):
+        assert run(["domain", "seed", str(file), "--config", str(config), "--json"]) == 0
+        said = json.loads(capsys.readouterr().out)
+        assert said["added"] == added
+    differ = "max_undelivered is 1000 in the ledger, 7 in domains.yaml"
+    assert f"{domain}: {differ}" in said["differences"]
+    assert f"{domain}: {differ}" in compare(tmp_path)
+    assert not any(words.startswith(f"{other}:") for words in compare(tmp_path))
+    assert service.show(engine, other).domain.retention_days == 40
+    assert service.show(engine, domain).domain.max_undelivered == 1_000
+    assert audited(engine, other, "domain.created")
+
+
+def test_without_a_ledger_the_file_is_not_compared(tmp_path: Path) -> None:
+    (tmp_path / "main_server").mkdir()
+    (tmp_path / "main_server" / "config.yaml").write_text("database: {port: 1}")
+    (tmp_path / "domains.yaml").write_text("domains: {a.example: {}}")
+    (words,) = compare(tmp_path)
+    assert "does not answer" in words
