@@ -42,6 +42,7 @@ there is nothing to reload.
 **Several on one machine.** `--instance 2` moves a service's ports up by 10, `--instance 3` by 20.
 """
 _KINDS = {
+    "array": "list",
     "boolean": "`true` `false`",
     "integer": "whole number",
     "number": "number",
@@ -86,7 +87,7 @@ def _default(settings: type[BaseModel], path: list[str]) -> str:
             info, value = type(value).model_fields[part], getattr(value, part)
     if value is PydanticUndefined:
         return "**to be given**"
-    if value in (None, "", {}) or isinstance(value, SecretStr):
+    if value in (None, "", {}, []) or isinstance(value, SecretStr):
         return ""
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
