@@ -100,6 +100,7 @@ class Reports(Block):
     """Pages for each day and month, if there is a folder for them."""
 
     folder: Path | None = None
+    """Where they are written."""
     fewest: Annotated[int, Field(ge=1, le=1_000_000)] = 10
     """In the pages of all domains: of fewer messages nothing is said."""
 
@@ -108,16 +109,22 @@ class Targets(Block):
     """How quick the service is to be, and for which share of the messages."""
 
     accept_ms: Annotated[int, Field(ge=1, le=60_000)] = 100
+    """From the post to the answer."""
     accept_share: Share = 0.95
+    """Of the messages, so quickly."""
     delivery_seconds: Annotated[float, Field(gt=0, le=345_600)] = 60
+    """From the answer to the delivery."""
     delivery_share: Share = 0.99
+    """Of the messages, so quickly."""
 
 
 class Capacity(Block):
     """What the machines can take. Of what isn't named nothing is foreseen."""
 
     messages_per_second: Annotated[float, Field(gt=0)] | None = None
+    """In the busiest hour."""
     ledger_gigabytes: Annotated[float, Field(gt=0)] | None = None
+    """Of the ledger's disk."""
 
 
 @dataclass(frozen=True, slots=True)
