@@ -19,6 +19,8 @@ import uvloop
 from gatepost.logs import Log, failure
 from gatepost.service.ops import Check, Checks
 
+_OBEYED = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1}
+
 
 @dataclass(slots=True)
 class Running:
@@ -59,9 +61,13 @@ def fork(
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     sys.stdout.flush()
+    # A signal that meets a child while it has our handlers would be lost on it.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _OBEYED)
     pid = os.fork()
     if pid == 0:
-        _be_child(log, {0, 1, 2, writing, *listeners}, lambda: _told_to_stop(main, writing))
+        keep = {0, 1, 2, writing, *listeners}
+        _be_child(log, keep, before, lambda: _told_to_stop(main, writing))
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     os.close(writing)
     child = Running(pid, reading)
     asyncio.get_running_loop().add_reader(reading, child.hear)
@@ -77,15 +83,21 @@ async def _told_to_stop(
     await main(pipe, stop)
 
 
-def _be_child(log: Log, keep: set[int], main: Callable[[], Coroutine[Any, Any, None]]) -> NoReturn:
+def _be_child(
+    log: Log,
+    keep: set[int],
+    mask: set[int | signal.Signals],
+    main: Callable[[], Coroutine[Any, Any, None]],
+) -> NoReturn:
     code = 1
     try:
         asyncio._set_running_loop(None)
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         # Ctrl-C and a reload may reach all; the parent decides.
-        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
+        for number in _OBEYED - {signal.SIGTERM}:
             signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for descriptor in _open_descriptors():
             if descriptor not in keep:
                 os.close(descriptor)
