@@ -36,9 +36,12 @@ class PortalSettings(ServiceSettings):
     taken."""
 
     def faults(self) -> list[str]:
+        faults = super().faults()
         if any(one.prefixlen == 0 for one in self.trusted_proxies):
-            return ["trusted_proxies: with /0 everybody could say where they are: name the proxies"]
-        return []
+            faults.append(
+                "trusted_proxies: with /0 everybody could say where they are: name the proxies"
+            )
+        return faults
 
     def shown_files(self) -> TlsFiles:
         return TlsFiles(self.tls.cert_file, self.tls.key_file, self.main_server.ca_file)
