@@ -29,7 +29,7 @@ from tests.integration.analytics.test_command import (
 from tests.integration.analytics.test_nightly import everything
 
 PATIENCE = 150.0
-DAYS, A_DAY = 3, 200
+DAYS, A_DAY = 2, 300
 STILL_SECONDS = 3.0
 BOTH = 2
 
