@@ -1,14 +1,16 @@
 """Checking the chain in the background: by turns, across restarts, and with a clear answer."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from threading import Barrier
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from main_server.audit import checking as module
 from main_server.audit.checking import latest, start, take_turn
+from main_server.audit.checks import repository
 from main_server.audit.checks.repository import Check
 from main_server.audit.listed.repository import Filters
 from main_server.audit.search import Query, search
@@ -71,16 +73,24 @@ def test_while_one_runs_there_is_no_second_one(log: Engine) -> None:
     assert start(log, ACTOR, NOW).check_id != one.check_id
 
 
-def test_of_those_who_start_at_once_all_have_the_same_one(log: Engine) -> None:
+def test_of_those_who_start_at_once_all_have_the_same_one(
+    log: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(log, 1)
-    together = Barrier(6)
+    find, together = repository.find_running, Barrier(3)
+
+    def find_slowly(connection: Connection) -> Check | None:
+        found = find(connection)
+        time.sleep(0.2)
+        return found
 
     def begin(_: int) -> bytes:
         together.wait(20)
         return start(log, ACTOR, NOW).check_id
 
-    with ThreadPoolExecutor(6) as pool:
-        assert len(set(pool.map(begin, range(6)))) == 1
+    monkeypatch.setattr(repository, "find_running", find_slowly)
+    with ThreadPoolExecutor(3) as pool:
+        assert len(set(pool.map(begin, range(3)))) == 1
 
 
 @pytest.mark.parametrize(
