@@ -6,6 +6,7 @@ it. `messages` and `attempts` are partitioned by day of the id (main_server.mess
 they have no foreign keys, and each of their unique keys must contain the id.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -46,6 +47,22 @@ def _name(length: int) -> VARCHAR:
 
 def _time() -> DATETIME:
     return DATETIME(fsp=3)
+
+
+def _report(name: str, *own: Column[Any], keys: Sequence[str] = ()) -> Table:
+    """By day, domain, client and hour, and by keys of its own; and what was counted."""
+    return Table(
+        name,
+        metadata,
+        Column("day", Date, nullable=False),
+        Column("hour", SmallInteger, nullable=False),
+        Column("domain", _name(128), nullable=False),
+        Column("client_id", _name(193), nullable=False),
+        *own,
+        PrimaryKeyConstraint("day", "domain", "client_id", "hour", *keys),
+        Index(f"ix_{name}_domain", "domain", "day"),
+        **_OPTIONS,
+    )
 
 
 messages = Table(
@@ -457,13 +474,9 @@ lake_runs = Table(
     **_OPTIONS,
 )
 
-report_hours = Table(
+
+report_hours = _report(
     "report_hours",
-    metadata,
-    Column("day", Date, nullable=False),
-    Column("hour", SmallInteger, nullable=False),
-    Column("domain", _name(128), nullable=False),
-    Column("client_id", _name(193), nullable=False),
     Column("accepted", BigInteger, nullable=False),
     Column("delivered", BigInteger, nullable=False),
     Column("failed", BigInteger, nullable=False),
@@ -471,82 +484,44 @@ report_hours = Table(
     Column("duplicates", BigInteger, nullable=False),
     Column("waiting", BigInteger, nullable=False),
     Column("retries", BigInteger, nullable=False),
-    PrimaryKeyConstraint("day", "domain", "client_id", "hour"),
-    Index("ix_report_hours_domain", "domain", "day"),
-    **_OPTIONS,
 )
 
-report_failures = Table(
+report_failures = _report(
     "report_failures",
-    metadata,
-    Column("day", Date, nullable=False),
-    Column("hour", SmallInteger, nullable=False),
-    Column("domain", _name(128), nullable=False),
-    Column("client_id", _name(193), nullable=False),
     Column("reason", _name(32), nullable=False),
     Column("failed", BigInteger, nullable=False),
-    PrimaryKeyConstraint("day", "domain", "client_id", "hour", "reason"),
-    Index("ix_report_failures_domain", "domain", "day"),
-    **_OPTIONS,
+    keys=["reason"],
 )
 
-report_delivery_times = Table(
+report_delivery_times = _report(
     "report_delivery_times",
-    metadata,
-    Column("day", Date, nullable=False),
-    Column("hour", SmallInteger, nullable=False),
-    Column("domain", _name(128), nullable=False),
-    Column("client_id", _name(193), nullable=False),
     Column("bucket", SmallInteger, nullable=False),
     Column("delivered", BigInteger, nullable=False),
-    PrimaryKeyConstraint("day", "domain", "client_id", "hour", "bucket"),
-    Index("ix_report_delivery_times_domain", "domain", "day"),
-    **_OPTIONS,
+    keys=["bucket"],
 )
 
-report_attempts = Table(
+report_attempts = _report(
     "report_attempts",
-    metadata,
-    Column("day", Date, nullable=False),
-    Column("hour", SmallInteger, nullable=False),
-    Column("domain", _name(128), nullable=False),
-    Column("client_id", _name(193), nullable=False),
     Column("bucket", SmallInteger, nullable=False),
     Column("delivered", BigInteger, nullable=False),
     Column("failed", BigInteger, nullable=False),
-    PrimaryKeyConstraint("day", "domain", "client_id", "hour", "bucket"),
-    Index("ix_report_attempts_domain", "domain", "day"),
-    **_OPTIONS,
+    keys=["bucket"],
 )
 
-report_attempt_times = Table(
+report_attempt_times = _report(
     "report_attempt_times",
-    metadata,
-    Column("day", Date, nullable=False),
-    Column("hour", SmallInteger, nullable=False),
-    Column("domain", _name(128), nullable=False),
-    Column("client_id", _name(193), nullable=False),
     Column("bucket", SmallInteger, nullable=False),
     Column("retried", BigInteger, nullable=False),
     Column("failed", BigInteger, nullable=False),
-    PrimaryKeyConstraint("day", "domain", "client_id", "hour", "bucket"),
-    Index("ix_report_attempt_times_domain", "domain", "day"),
-    **_OPTIONS,
+    keys=["bucket"],
 )
 
-report_queue_times = Table(
+report_queue_times = _report(
     "report_queue_times",
-    metadata,
-    Column("day", Date, nullable=False),
-    Column("hour", SmallInteger, nullable=False),
-    Column("domain", _name(128), nullable=False),
-    Column("client_id", _name(193), nullable=False),
     Column("wait", _name(8), nullable=False),
     Column("bucket", SmallInteger, nullable=False),
     Column("waits", BigInteger, nullable=False),
-    PrimaryKeyConstraint("day", "domain", "client_id", "hour", "wait", "bucket"),
-    Index("ix_report_queue_times_domain", "domain", "day"),
-    **_OPTIONS,
+    keys=["wait", "bucket"],
 )
 
 report_senders = Table(
