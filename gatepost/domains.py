@@ -6,6 +6,8 @@ newer one.
 
 import msgspec
 
+USUAL_RETENTION_DAYS = 30
+
 
 class DomainSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """All that can be set. Without a prefix messages wait in the queue that domains share,

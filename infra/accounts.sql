@@ -25,10 +25,16 @@ CREATE USER IF NOT EXISTS gatepost_drill@127.0.0.1 IDENTIFIED BY '@gatepost_dril
 ALTER USER gatepost_drill@127.0.0.1 IDENTIFIED BY '@gatepost_drill@';
 GRANT ALL ON gatepost_drill.* TO gatepost_drill@127.0.0.1;
 
+-- Retention takes away what is past its day. It sees who has a snapshot open, such as a backup; its other rights
+-- `gatepost db grant` says as well.
+CREATE USER IF NOT EXISTS gatepost_retention@127.0.0.1 IDENTIFIED BY '@gatepost_retention@';
+ALTER USER gatepost_retention@127.0.0.1 IDENTIFIED BY '@gatepost_retention@';
+GRANT PROCESS ON *.* TO gatepost_retention@127.0.0.1;
+
 -- Migrations make and change the tables, and hand on the rights to them.
 CREATE USER IF NOT EXISTS gatepost_migrate@127.0.0.1 IDENTIFIED BY '@gatepost_migrate@';
 ALTER USER gatepost_migrate@127.0.0.1 IDENTIFIED BY '@gatepost_migrate@';
 GRANT ALL ON gatepost.* TO gatepost_migrate@127.0.0.1 WITH GRANT OPTION;
-GRANT ALL ON gatepost_keys.* TO gatepost_migrate@127.0.0.1;
+GRANT ALL ON gatepost_keys.* TO gatepost_migrate@127.0.0.1 WITH GRANT OPTION;
 
 ALTER USER root@127.0.0.1 IDENTIFIED BY '@root@';

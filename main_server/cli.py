@@ -24,6 +24,7 @@ class Part(StrEnum):
     READER = "reader"
     PUBLISHER = "publisher"
     BACKUP = "backup"
+    RETENTION = "retention"
 
 
 @db.command()
@@ -48,10 +49,12 @@ def grant(
     account: Annotated[str, typer.Argument(metavar="USER@HOST", help="A user that is there.")],
     config: ConfigFile = None,
 ) -> None:
-    """Give a user of the nightly pipeline, or of backups, the rights that its part needs.
+    """Give a user of the nightly work, or of backups, the rights that its part needs.
 
     `reader` reads messages into the lake, `publisher` writes the manifest and the reports, `backup`
-    reads the ledger as a whole. Needs a user that may grant; run it again after each upgrade.
+    reads the ledger as a whole, `retention` takes away what is past its day (and needs PROCESS,
+    which only the server's own administrator gives). Needs a user that may grant; run it again
+    after each upgrade.
     """
     from main_server import ledger_commands
 

@@ -1,8 +1,8 @@
-"""What the users of the nightly pipeline and of backups may do in the ledger: as little as their
-part needs.
+"""What the users of the nightly work and of backups may do in the ledger: as little as their part
+needs.
 
 They are made by whoever runs the database; these are their rights, granted once the tables are
-there. Neither may read a body, a number or what opens and finds them.
+there. None may read a body, a number or what finds one.
 """
 
 import re
@@ -33,6 +33,9 @@ METADATA = (
 SENDERS = "lake_senders"
 """Of each message the few bits of its number's MAC that a sketch of the senders is made of."""
 COUNTED = ("message_id", "domain", "status")
+COUNTED_BY_CLIENT = ("message_id", "client_id", "status")
+READ_BY_RETENTION = ("lake_manifest", "clients", "domains", "legal_holds", "destroyed_keys")
+WRITTEN_BY_RETENTION = ("retention_runs", "retention_counts")
 PUBLISHED = (
     "lake_manifest",
     "lake_counts",
@@ -85,11 +88,49 @@ def grant_reading(engine: Engine, account: Account) -> None:
 
 
 def grant_publishing(engine: Engine, account: Account) -> None:
-    """To count messages, and to write the manifest and the reports."""
+    """To count messages, to write the manifest and the reports, and to see for how long what is
+    kept."""
+    kept = [
+        f"GRANT SELECT (domain, retention_days) ON domains TO {account}",
+        f"GRANT SELECT (client_id, retention_days) ON clients TO {account}",
+        f"GRANT SELECT ON retention_state TO {account}",
+    ]
     written = [f"GRANT SELECT, INSERT, UPDATE, DELETE ON {one} TO {account}" for one in PUBLISHED]
     read = [f"GRANT SELECT ON {one} TO {account}" for one in READ]
     counted = f"GRANT SELECT ({', '.join(COUNTED)}) ON messages TO {account}"
-    _run(engine, [counted, *read, *written])
+    _run(engine, [counted, *kept, *read, *written])
+
+
+def grant_retaining(engine: Engine, account: Account, keys_schema: str) -> None:
+    """To take away messages and keys that are past their day. No column that holds a body or finds
+    a number can be read, and keys are read wrapped; what unwraps them is a file."""
+    partitioned = ("ALTER", "DROP", "CREATE", "DELETE", f"SELECT ({', '.join(COUNTED_BY_CLIENT)})")
+    _run(
+        engine,
+        [
+            f"GRANT LOCK TABLES ON {_schema(engine)}.* TO {account}",
+            f"GRANT {', '.join(partitioned)} ON messages TO {account}",
+            f"GRANT ALTER, DROP, CREATE, INSERT, DELETE, SELECT ON attempts TO {account}",
+            f"GRANT SELECT, DELETE ON idempotency TO {account}",
+            *(f"GRANT SELECT ON {one} TO {account}" for one in READ_BY_RETENTION),
+            *(
+                f"GRANT SELECT, INSERT, UPDATE, DELETE ON {one} TO {account}"
+                for one in WRITTEN_BY_RETENTION
+            ),
+            f"GRANT SELECT, INSERT, UPDATE ON retention_state TO {account}",
+            f"GRANT INSERT, UPDATE ON destroyed_keys TO {account}",
+            f"GRANT SELECT, INSERT ON audit_log TO {account}",
+            f"GRANT SELECT, UPDATE ON audit_head TO {account}",
+            f"GRANT SELECT, UPDATE, DELETE ON {keys_schema}.data_keys TO {account}",
+            f"GRANT SELECT, UPDATE ON {keys_schema}.current_master TO {account}",
+            f"GRANT SELECT ON {keys_schema}.service_keys TO {account}",
+        ],
+    )
+
+
+def _schema(engine: Engine) -> str:
+    """Its own: a name that the operator has chosen, not something that was sent."""
+    return engine.dialect.identifier_preparer.quote(str(engine.url.database))
 
 
 def grant_dumping(engine: Engine, account: Account) -> None:

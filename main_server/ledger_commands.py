@@ -1,16 +1,26 @@
 """What `gatepost db upgrade`, `gatepost db current` and `gatepost db grant` do."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 import typer
+from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from gatepost.errors import ConfigurationError
 from gatepost.settings import load
 from main_server import migrating
 from main_server.database import create_ledger_engine
-from main_server.granting import grant_dumping, grant_publishing, grant_reading, parse_account
+from main_server.granting import (
+    Account,
+    grant_dumping,
+    grant_publishing,
+    grant_reading,
+    grant_retaining,
+    parse_account,
+)
 from main_server.settings import DatabaseOnly
 
 
@@ -41,9 +51,15 @@ def current(config: Path | None) -> None:
 def grant(part: str, account: str, config: Path | None) -> None:
     """Give a user the rights that its part needs."""
     settings = _settings(config)
-    give = {"reader": grant_reading, "publisher": grant_publishing, "backup": grant_dumping}[part]
+    retaining = partial(grant_retaining, keys_schema=settings.database.keys_schema)
+    give: dict[str, Callable[[Engine, Account], None]] = {
+        "reader": grant_reading,
+        "publisher": grant_publishing,
+        "backup": grant_dumping,
+        "retention": retaining,
+    }
     try:
-        give(create_ledger_engine(settings.database), parse_account(account))
+        give[part](create_ledger_engine(settings.database), parse_account(account))
     except ConfigurationError as error:
         _fail(str(error), 2)
     except SQLAlchemyError as error:

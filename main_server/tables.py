@@ -156,6 +156,7 @@ clients = Table(
     Column("burst", Integer, nullable=False),
     Column("created_at", _time(), nullable=False),
     Column("disabled_at", _time()),
+    Column("retention_days", SmallInteger),
     UniqueConstraint("domain", "name", name="uq_clients_name"),
     **_OPTIONS,
 )
@@ -418,6 +419,63 @@ subject_requests = Table(
     **_OPTIONS,
 )
 
+legal_holds = Table(
+    "legal_holds",
+    metadata,
+    Column("hold_id", BINARY(16), primary_key=True),
+    Column("domain", _name(128), nullable=False),
+    Column("client_id", _name(193)),
+    Column("reason", LONGTEXT, nullable=False),
+    Column("set_by", _name(255), nullable=False),
+    Column("set_for_all", SmallInteger, nullable=False),
+    Column("set_at", _time(), nullable=False),
+    Column("lifted_by", _name(255)),
+    Column("lifted_reason", LONGTEXT),
+    Column("lifted_at", _time()),
+    Index("ix_legal_holds_domain", "domain", "lifted_at"),
+    **_OPTIONS,
+)
+
+retention_state = Table(
+    "retention_state",
+    metadata,
+    Column("one", SmallInteger, primary_key=True, autoincrement=False),
+    Column("lake_days", SmallInteger, nullable=False),
+    Column("report_days", SmallInteger, nullable=False),
+    **_OPTIONS,
+)
+
+retention_runs = Table(
+    "retention_runs",
+    metadata,
+    Column("run_id", _name(32), primary_key=True),
+    Column("state", Enum("running", "done", "failed", "interrupted"), nullable=False),
+    Column("actor", _name(255), nullable=False),
+    Column("started_at", _time(), nullable=False),
+    Column("ended_at", _time()),
+    Column("row_count", BigInteger, nullable=False),
+    Column("key_count", BigInteger, nullable=False),
+    Column("partition_count", Integer, nullable=False),
+    Column("policies", LONGTEXT, nullable=False),
+    Column("reason", LONGTEXT),
+    Index("ix_retention_runs_started", "started_at"),
+    **_OPTIONS,
+)
+
+retention_counts = Table(
+    "retention_counts",
+    metadata,
+    Column("run_id", _name(32), nullable=False),
+    Column("client_id", _name(193), nullable=False),
+    Column("day", Date, nullable=False),
+    Column("dropped_with", _name(16), nullable=False),
+    Column("row_count", BigInteger, nullable=False),
+    Column("key_count", Integer, nullable=False),
+    Column("done", SmallInteger, nullable=False),
+    PrimaryKeyConstraint("run_id", "client_id", "day", "dropped_with"),
+    **_OPTIONS,
+)
+
 lake_manifest = Table(
     "lake_manifest",
     metadata,
@@ -431,6 +489,7 @@ lake_manifest = Table(
     Column("sealed_at", _time()),
     Column("late_changes", Integer, nullable=False),
     Column("reports_run_id", _name(32)),
+    Column("removed_at", _time()),
     Index("ix_lake_manifest_sealed", "sealed_at", "day"),
     **_OPTIONS,
 )

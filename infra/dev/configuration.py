@@ -64,6 +64,13 @@ def _services(place: Place, ports: Ports, stores: Stores) -> dict[str, dict[str,
             "main_server": _caller(place, ports, "portal-client"),
         },
         "analytics": _analytics(place, stores),
+        "retention": {
+            "database": {
+                "url": stores.database("gatepost_retention"),
+                "keys_schema": "gatepost_keys",
+            },
+            "keys": {"master_key_file": str(place.secrets / "master.key")},
+        },
     }
 
 

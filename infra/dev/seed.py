@@ -31,7 +31,8 @@ from main_server.ca.founding import init_authority, read_pins
 from main_server.ca.revocation import renew_lists
 from main_server.ca.service import Issued, issue
 from main_server.database import create_ledger_engine, transact
-from main_server.granting import Account, grant_publishing, grant_reading
+from main_server.granting import Account, grant_publishing, grant_reading, grant_retaining
+from main_server.retention.settings import RetentionSettings
 from main_server.settings import Database, DatabaseOnly, MainServerSettings
 
 DOMAIN, CLIENT = "example.com", "client_001"
@@ -126,6 +127,15 @@ def grant_pipeline(database: Database, pipeline: AnalyticsSettings) -> None:
         engine.dispose()
 
 
+def grant_retention(database: Database, retention: RetentionSettings) -> None:
+    """What the user may do that takes away what is past its day."""
+    user = retention.database.address().username
+    if user != database.address().username:
+        engine = create_ledger_engine(database)
+        grant_retaining(engine, Account(str(user), "127.0.0.1"), database.keys_schema)
+        engine.dispose()
+
+
 def _write_pair(issued: Issued, file: Path) -> None:
     certificate = file.with_name(f"{file.name}.pem")
     certificate.unlink(missing_ok=True)  # an old one must not be found beside the new key
@@ -140,6 +150,7 @@ if __name__ == "__main__":
         "--migration-config", type=Path, required=True, help="a user with DDL rights"
     )
     parser.add_argument("--analytics-config", type=Path, required=True, help="the pipeline's")
+    parser.add_argument("--retention-config", type=Path, required=True, help="retention's")
     parser.add_argument("--pki", type=Path, required=True, help="where the certificates go")
     parser.add_argument("--admin-password", type=Path, required=True, help="where that is kept")
     arguments = parser.parse_args()
@@ -147,3 +158,4 @@ if __name__ == "__main__":
     seed(load(MainServerSettings, arguments.config), database, arguments.pki)
     ensure_admin(create_ledger_engine(database), arguments.admin_password)
     grant_pipeline(database, load(AnalyticsSettings, arguments.analytics_config))
+    grant_retention(database, load(RetentionSettings, arguments.retention_config))

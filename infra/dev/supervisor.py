@@ -153,6 +153,7 @@ def seed(place: Place) -> None:
     files = ["--config", f"{config}/main_server.yaml"]
     files += ["--migration-config", f"{config}/migration.yaml", "--pki", str(place.pki)]
     files += ["--analytics-config", f"{config}/analytics.yaml"]
+    files += ["--retention-config", f"{config}/retention.yaml"]
     files += ["--admin-password", str(place.admin_password)]
     command = [sys.executable, "-m", "infra.dev.seed", *files]
     run("seeding", command, environment=clean_environment(), folder=place.folder)

@@ -1,9 +1,9 @@
 """A domain as the portal and scripts get it. Pure."""
 
 from gatepost.clock import iso, to_ms
-from gatepost.domains import Domain
+from gatepost.domains import USUAL_RETENTION_DAYS, Domain
 from main_server.domains import service
-from main_server.domains.service import USUAL_RETENTION_DAYS, Seen
+from main_server.domains.service import Seen
 
 
 def domain_document(seen: Seen, waiting: int | None = None) -> Domain:

@@ -25,7 +25,6 @@ from main_server.database import transact
 from main_server.domains import repository
 from main_server.domains.repository import Domain
 
-USUAL_RETENTION_DAYS = 30
 RETENTION_DAYS = range(6, 3651)
 """Below six days a message of the day might still be delivered."""
 UNDELIVERED = range(1, 100_000_001)

@@ -1,9 +1,10 @@
 """One command at a time changes keys at length. Each step of one is whole; this is for people."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from sqlalchemy import Engine, text
+from sqlalchemy.exc import DBAPIError
 
 from gatepost.errors import GatepostError
 
@@ -15,12 +16,14 @@ class Busy(GatepostError):
 
 
 @contextmanager
-def alone(engine: Engine) -> Iterator[None]:
+def alone(engine: Engine, name: str = _LOCK, busy: type[GatepostError] = Busy) -> Iterator[None]:
     """The lock belongs to a connection of its own, which ends with it."""
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        if not connection.scalar(text("SELECT GET_LOCK(:name, 0)"), {"name": _LOCK}):
-            raise Busy()
+        if not connection.scalar(text("SELECT GET_LOCK(:name, 0)"), {"name": name}):
+            raise busy()
         try:
             yield
         finally:
+            with suppress(DBAPIError):
+                connection.execute(text("SELECT RELEASE_LOCK(:name)"), {"name": name})
             connection.invalidate()

@@ -144,6 +144,14 @@ def list_data_keys(
     return [DataKey(*row) for row in connection.execute(query)]
 
 
+def count_by_day(connection: Connection, last: date) -> dict[Pair, int]:
+    """How many keys each client has of each day up to that one."""
+    c = data_keys.c
+    query = select(c.client_id, c.day, func.count()).where(c.day <= last)
+    rows = connection.execute(query.group_by(c.client_id, c.day))
+    return {(row[0], row[1]): row[2] for row in rows}
+
+
 def add_data_keys(connection: Connection, keys: Sequence[DataKey]) -> None:
     """The first one of a day stays: another process may have made it at the same time."""
     rows = [{name: getattr(key, name) for name in DataKey.__slots__} for key in keys]

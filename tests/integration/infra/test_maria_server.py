@@ -67,6 +67,7 @@ def test_no_other_user_is_left(maria_server: MariaServer) -> None:
         ("gatepost_lake", "127.0.0.1"),
         ("gatepost_main", "127.0.0.1"),
         ("gatepost_migrate", "127.0.0.1"),
+        ("gatepost_retention", "127.0.0.1"),
         ("root", "127.0.0.1"),
     ]
 

@@ -24,6 +24,7 @@ from infra.dev.boot import COMMANDS
 from infra.dev.paths import ROOT, VAR
 from infra.dev.place import Place
 from infra.dev.seed import ORDERS
+from main_server.retention.settings import RetentionSettings
 from main_server.settings import MainServerSettings
 from main_server.tables import metadata
 from portal.settings import PortalSettings
@@ -35,7 +36,10 @@ PACKAGES = (
     *("migrations", "infra"),
 )
 SOURCES = (*PACKAGES, "bench", "tests")
-SETTINGS = (AnalyticsSettings, MainServerSettings, PortalSettings, ProxySettings, WorkerSettings)
+SETTINGS = (
+    *(AnalyticsSettings, MainServerSettings, PortalSettings, ProxySettings, RetentionSettings),
+    WorkerSettings,
+)
 PASSES_ARGUMENTS_ON = {"analytics", "bench", "chaos", "drill", "lock", "test"}
 
 _ROUTE = re.compile(r"(?:(?:GET|POST|PUT|DELETE) )?(/[\w/{}-]+)")

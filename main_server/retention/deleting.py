@@ -1,0 +1,94 @@
+"""Deleting what can't be dropped whole: a few rows at a time, each with all that belongs to it.
+
+After each few as long a pause as they took, so that senders and workers get on. In the transaction
+that deletes it is asked again whether these may go.
+"""
+
+import time
+from datetime import date
+from functools import partial
+
+from sqlalchemy import Connection, Engine
+
+from main_server.database import transact
+from main_server.retention.days import Span, day_of, first_id_of, span_of
+from main_server.retention.holds import repository as holds
+from main_server.retention.patience import Patience
+from main_server.retention.plan import Part
+from main_server.retention.rows import repository
+from main_server.retention.runs import repository as runs
+
+CHUNK = 500
+_LONGEST_PAUSE = 1.0
+
+
+def delete_part(engine: Engine, run_id: str, part: Part, today: date, patience: Patience) -> int:
+    """Returns how many messages have gone. The claims on their Idempotency-Keys go with them."""
+    gone = 0
+    delete = partial(_delete_messages, run_id=run_id, part=part, today=today)
+    while count := _unhurried(engine, delete, patience):
+        gone += count
+    while _unhurried(engine, partial(_delete_claims, part=part, today=today), patience):
+        pass
+    return gone
+
+
+def delete_orphans(engine: Engine, days: set[date], patience: Patience) -> int:
+    """Attempts of messages that had gone when they were settled: of these days, and of all before
+    the first message that there is."""
+    gone = 0
+    spans = [span_of(day) for day in sorted(days)]
+    if before := transact(engine, _before_all_messages):
+        spans.append(before)
+    for span in spans:
+        while count := _unhurried(engine, partial(_delete_orphans, span=span), patience):
+            gone += count
+    return gone
+
+
+def _delete_messages(connection: Connection, run_id: str, part: Part, today: date) -> int:
+    if not _may_go(connection, part, today):
+        return 0
+    ids = repository.lock_ended(connection, part.client_id, span_of(part.day), CHUNK)
+    if not ids:
+        return 0
+    repository.delete_attempts(connection, ids)
+    count = repository.delete_messages(connection, ids)
+    runs.add(connection, run_id, part.client_id, part.day, rows=count)
+    return count
+
+
+def _delete_claims(connection: Connection, part: Part, today: date) -> int:
+    if part.waiting or not _may_go(connection, part, today):
+        return 0
+    return repository.delete_claims(connection, part.client_id, span_of(part.day), CHUNK)
+
+
+def _delete_orphans(connection: Connection, span: Span) -> int:
+    ids = repository.orphans(connection, span, CHUNK)
+    return repository.delete_attempts(connection, ids) if ids else 0
+
+
+def _before_all_messages(connection: Connection) -> Span | None:
+    attempt, message = repository.first_attempt(connection), repository.first_message(connection)
+    if attempt is None or message is None or attempt >= message:
+        return None
+    first = day_of(message)
+    return Span(bytes(16), first_id_of(first)) if day_of(attempt) < first else None
+
+
+def _may_go(connection: Connection, part: Part, today: date) -> bool:
+    """Whoever sets a hold waits until this transaction has ended, or has come before it."""
+    if part.count and not part.sealed:
+        return False
+    holds.share(connection)
+    return holds.read_policies(connection).is_due(part.client_id, part.day, today)
+
+
+def _unhurried(engine: Engine, work: "partial[int]", patience: Patience) -> int:
+    patience.wait_for_snapshots(engine)
+    begun = time.monotonic()
+    count = transact(engine, work)
+    if count:
+        time.sleep(min(time.monotonic() - begun, _LONGEST_PAUSE))
+    return count

@@ -1,0 +1,1 @@
+"""Legal holds and days: what is set, by whom, and why."""

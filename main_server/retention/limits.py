@@ -1,0 +1,84 @@
+"""What makes a deletion doubtful. Pure: an objection is a sentence for whoever runs it.
+
+Clocks that disagree can't be argued with. All else can be confirmed, by the code of what was shown.
+"""
+
+from datetime import datetime, timedelta
+
+from gatepost.errors import GatepostError
+from main_server.retention.plan import Plan
+from main_server.retention.policy import Policies
+from main_server.retention.settings import Limits
+
+CLOCKS_MAY_DIFFER = timedelta(minutes=5)
+MUCH_SHORTER = 2
+"""Kept for less than this part of before."""
+
+
+class ClockDoubted(GatepostError):
+    """A clock is wrong: nothing was done."""
+
+
+class Doubtful(GatepostError):
+    """This is more than a usual night takes away: nothing was done."""
+
+
+def demand_sane(ours: datetime, ledgers: datetime, last_run: datetime | None) -> None:
+    if abs(ours - ledgers) > CLOCKS_MAY_DIFFER:
+        raise ClockDoubted(
+            f"This machine says {ours:%Y-%m-%d %H:%M} UTC, the ledger's {ledgers:%Y-%m-%d %H:%M}."
+            " Set the one that is wrong. Nothing was done."
+        )
+    if last_run is not None and last_run - ledgers > CLOCKS_MAY_DIFFER:
+        raise ClockDoubted(
+            f"It is {ledgers:%Y-%m-%d %H:%M} UTC, but the last run was at"
+            f" {last_run:%Y-%m-%d %H:%M}: a clock was ahead then, or is behind. Nothing was done."
+        )
+
+
+def objections(
+    plan: Plan, policies: Policies, before: Policies | None, limits: Limits
+) -> list[str]:
+    """`before`: what the last whole run went by."""
+    return [
+        *_too_many(plan, limits),
+        *_too_far_ahead(plan, limits),
+        *_much_shorter(plan, policies, before),
+    ]
+
+
+def _too_many(plan: Plan, limits: Limits) -> list[str]:
+    most = plan.messages_in_all * limits.most_percent / 100
+    if plan.messages <= max(most, limits.few_messages):
+        return []
+    percent = 100 * plan.messages / plan.messages_in_all if plan.messages_in_all else 100
+    return [
+        f"{plan.messages} messages would go, {percent:.0f} % of all {plan.messages_in_all};"
+        f" the limit is {limits.most_percent:g} % (retention.most_percent)."
+    ]
+
+
+def _too_far_ahead(plan: Plan, limits: Limits) -> list[str]:
+    """The lake knows what day it was last night. Two clocks that ran ahead together don't."""
+    if not plan.parts:
+        return []
+    if plan.last_published is None:
+        return ["Nothing was ever published: the nightly pipeline has not run."]
+    behind = (plan.today - plan.last_published).days - 1
+    if -1 <= behind <= limits.nights_behind:
+        return []
+    return [
+        f"Today is {plan.today}, and the last day in the lake is {plan.last_published}: a clock has"
+        " jumped, or nights are missing (`gatepost analytics status`)."
+    ]
+
+
+def _much_shorter(plan: Plan, policies: Policies, before: Policies | None) -> list[str]:
+    if before is None:
+        return []
+    found = []
+    for client_id in sorted({part.client_id for part in plan.parts if part.goes}):
+        was, now = before.days_of(client_id), policies.days_of(client_id)
+        if now * MUCH_SHORTER < was:
+            found.append(f"{client_id}: kept for {was} days until now, and now for {now}.")
+    return found

@@ -1,0 +1,1 @@
+"""Whole partitions: what is in one, and dropping it."""

@@ -1,0 +1,49 @@
+"""How long a run waits for others: for a backup's snapshot to end, for a lock to be had."""
+
+import time
+
+from sqlalchemy import Engine
+
+from gatepost.errors import GatepostError
+from main_server.database import transact
+from main_server.retention.partitions import repository
+
+_LOOK_AGAIN = 1.0
+
+
+class InTheWay(GatepostError):
+    """Somebody was in the way of retention for too long. Run it again later."""
+
+
+class Patience:
+    """For one run, all of its waiting together."""
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
+        self._looked = 0.0
+
+    def wait(self, seconds: float, reason: str) -> None:
+        """Raises InTheWay once all of it is used up."""
+        if self._left <= 0:
+            raise InTheWay(
+                f"{reason} It was waited for in vain; what was done is done. Run it again later."
+            )
+        begun = time.monotonic()
+        time.sleep(min(seconds, self._left))
+        self._left -= time.monotonic() - begun
+
+    def wait_for_snapshots(self, engine: Engine) -> None:
+        """What is seen in two looks, a second apart, is a snapshot; what is gone by then was one
+        statement. A look counts for a second."""
+        if time.monotonic() - self._looked < _LOOK_AGAIN:
+            return
+        seen = transact(engine, repository.open_snapshots)
+        while seen:
+            time.sleep(_LOOK_AGAIN)
+            still = transact(engine, repository.open_snapshots)
+            lasting = {one: who for one, who in still.items() if one in seen}
+            if lasting:
+                names = ", ".join(sorted(lasting.values()))
+                self.wait(_LOOK_AGAIN, f"A backup, or another long look at the ledger: {names}.")
+            seen = still
+        self._looked = time.monotonic()

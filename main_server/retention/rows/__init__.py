@@ -1,0 +1,1 @@
+"""The ledger's rows and partitions as retention sees them."""

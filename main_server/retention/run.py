@@ -1,0 +1,155 @@
+"""A night of retention, from the lock to the proof.
+
+    partitions that may go whole → rows elsewhere → their keys → the key backup → the proof
+
+It may be killed anywhere: what is gone is gone whole, what isn't is found again by the next run,
+and both together leave what one would have left (I13). Keys go after the rows: as long as a message
+is there it can be read, and once its key is gone no copy of it can.
+"""
+
+import os
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+
+from sqlalchemy import Connection, Engine
+
+from gatepost.errors import GatepostError
+from main_server.database import transact
+from main_server.keys import repository as keys
+from main_server.keys.alone import alone
+from main_server.keys.backup.content import renew_backup
+from main_server.keys.master import MasterKeys
+from main_server.retention.deleting import delete_orphans, delete_part
+from main_server.retention.ending import destroy_keys
+from main_server.retention.holds import repository as holds
+from main_server.retention.limits import Doubtful, demand_sane, objections
+from main_server.retention.patience import Patience
+from main_server.retention.plan import Plan, Whole, make_plan
+from main_server.retention.policy import Policies, from_text
+from main_server.retention.prove import Proof, prove
+from main_server.retention.runs import repository as runs
+from main_server.retention.runs.repository import Run
+from main_server.retention.settings import Limits
+from main_server.retention.telling import end_interrupted, end_run
+from main_server.retention.whole import drop_whole, left_over
+from main_server.settings import Keys
+
+LOCK = "gatepost.retention"
+
+
+class AnotherRuns(GatepostError):
+    """Another run of retention is under way. `gatepost retention status` shows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a run works with. `now` is this machine's time."""
+
+    engine: Engine
+    masters: MasterKeys
+    keys: Keys
+    limits: Limits
+    actor: str
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What would go, and what there is to be said against it."""
+
+    plan: Plan
+    policies: Policies
+    objections: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    run: Run
+    plan: Plan
+    proof: Proof
+
+
+def foresee(place: Place) -> Foreseen:
+    """The dry run: it writes nothing. Raises ClockDoubted."""
+
+    def work(connection: Connection) -> Foreseen:
+        last = runs.last_done(connection)
+        ledgers = keys.read_time(connection)
+        demand_sane(place.now, ledgers, last.started_at if last else None)
+        policies = holds.read_policies(connection)
+        policies.demand_allowed()
+        plan = make_plan(connection, policies, min(place.now, ledgers).date())
+        before = from_text(last.policies) if last else None
+        return Foreseen(plan, policies, objections(plan, policies, before, place.limits))
+
+    return transact(place.engine, work)
+
+
+def run(place: Place, confirmed: str | None = None) -> Done:
+    """`confirmed`: the code of what was foreseen. Raises Doubtful, InTheWay, AnotherRuns."""
+    with alone(place.engine, LOCK, AnotherRuns):
+        for interrupted in transact(place.engine, runs.interrupted_runs):
+            end_interrupted(place.engine, interrupted)
+        foreseen = foresee(place)
+        if foreseen.objections and confirmed != foreseen.plan.code:
+            raise Doubtful(_asking(foreseen))
+        return _run(place, foreseen)
+
+
+def _run(place: Place, foreseen: Foreseen) -> Done:
+    begun = _begin(place, foreseen)
+    plan = foreseen.plan
+    try:
+        _take_away(place, begun.run_id, plan)
+    except Exception as error:
+        reason = error.detail if isinstance(error, GatepostError) else type(error).__name__
+        end_run(place.engine, replace(begun, state="failed", reason=reason))
+        raise
+    proof = prove(place.engine, place.masters, place.keys, plan.today)
+    state = "done" if proof.holds else "failed"
+    ended = replace(begun, state=state, reason="\n".join(proof.left) or None)
+    return Done(end_run(place.engine, ended), plan, proof)
+
+
+def _begin(place: Place, foreseen: Foreseen) -> Run:
+    run_id = f"{place.now:%Y%m%dT%H%M%S}-{os.urandom(4).hex()}"
+    policies = foreseen.policies.text()
+    begun = Run(run_id, "running", place.actor, place.now, None, 0, 0, 0, policies, None)
+    transact(place.engine, partial(runs.begin_run, run=begun))
+    return begun
+
+
+def _take_away(place: Place, run_id: str, plan: Plan) -> None:
+    engine, patience = place.engine, Patience(place.limits.wait_minutes * 60)
+    for name in left_over(engine):
+        drop_whole(engine, name, plan.today, patience)
+    for whole in plan.whole:
+        _drop(engine, run_id, plan, whole, patience)
+    for part in plan.parts:
+        delete_part(engine, run_id, part, plan.today, patience)
+    delete_orphans(engine, {part.day for part in plan.parts}, patience)
+    with alone(engine):
+        for part in plan.parts:
+            if part.keys_go:
+                destroy_keys(engine, run_id, part, plan.today, place.now)
+        renew_backup(engine, place.masters, place.keys)
+
+
+def _drop(engine: Engine, run_id: str, plan: Plan, whole: Whole, patience: Patience) -> None:
+    """What goes with it is counted before, and confirmed when it has gone."""
+    counts = [(one.client_id, one.day, one.count) for one in plan.within(whole) if one.count]
+    name = whole.name
+    transact(engine, lambda connection: runs.foresee(connection, run_id, name, counts))
+    dropped = drop_whole(engine, name, plan.today, patience)
+    settle = runs.confirm if dropped else runs.forget
+    transact(engine, lambda connection: settle(connection, run_id, name))
+
+
+def _asking(foreseen: Foreseen) -> str:
+    said = "\n".join(f"  {one}" for one in foreseen.objections)
+    return (
+        f"This is more than a usual night takes away, and nothing was done:\n{said}\n"
+        "Look at it: gatepost retention run --dry-run. If it is meant:"
+        f" gatepost retention run --confirm {foreseen.plan.code}"
+    )

@@ -1,0 +1,170 @@
+"""What is doubtful isn't done until somebody has seen it; and who is in the way is waited for."""
+
+from datetime import UTC, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import event, text
+
+from infra.dev.engines import MariaServer
+from main_server.database import transact
+from main_server.keys.alone import alone
+from main_server.retention.days import DAY
+from main_server.retention.limits import ClockDoubted, Doubtful
+from main_server.retention.patience import InTheWay
+from main_server.retention.run import LOCK, AnotherRuns
+from tests.integration.main_server.conftest import engine_of
+from tests.integration.main_server.retention.conftest import OLD, RECENT, TODAY, Old
+
+STRICT = {"few_messages": 0}
+
+
+def test_the_dry_run_says_what_would_go_and_touches_nothing(house: Old) -> None:
+    house.sent(house.a, OLD, 2)
+    house.sent(house.b, RECENT)
+    before = house.all_rows(), house.data_keys(), house.partitions()
+    plan = house.foresee().plan
+    ((part),) = plan.parts
+    assert (part.client_id, part.day, part.goes, part.keys_go) == (house.a.client_id, OLD, 2, 1)
+    assert (plan.messages, plan.keys, plan.messages_in_all) == (2, 1, 3)
+    assert [one.last_day for one in plan.whole][-1] == OLD
+    assert plan.bytes > 0
+    assert (house.all_rows(), house.data_keys(), house.partitions()) == before
+    assert (house.count("retention_runs"), house.count("audit_log")) == (0, 0)
+
+
+def test_too_large_a_part_of_all_is_refused_until_it_is_confirmed(house: Old) -> None:
+    house.sent(house.a, OLD, 2)
+    house.sent(house.a, RECENT, 2)
+    with pytest.raises(Doubtful, match="50 %"):
+        house.run(limits=STRICT)
+    code = house.foresee(limits=STRICT).plan.code
+    house.sent(house.b, OLD)
+    with pytest.raises(Doubtful):
+        house.run(code, limits=STRICT)
+    assert house.left(house.a) == {OLD: 2, RECENT: 2}
+    assert house.run(house.foresee().plan.code, limits=STRICT).run.row_count == 3
+
+
+def test_a_clock_that_has_jumped_takes_nothing(house: Old) -> None:
+    house.sent(house.a, OLD)
+    for days in (-30, 30):
+        with pytest.raises(ClockDoubted):
+            house.run(now=house.place.now + timedelta(days=days))
+    assert house.left(house.a) == {OLD: 1}
+
+
+def test_two_clocks_that_have_jumped_together_take_nothing(
+    house: Old, retention_server: MariaServer
+) -> None:
+    """The lake knows what day it was last night."""
+    house.sent(house.a, RECENT)
+    ahead = house.place.now + timedelta(days=20)
+    set_clock(house, ahead)
+    with pytest.raises(Doubtful, match="a clock has jumped"):
+        house.run(now=ahead)
+    set_clock(house, None)
+    assert house.left(house.a) == {RECENT: 1}
+
+
+def set_clock(house: Old, moment: Any) -> None:
+    """What the ledger takes for now, on connections of this pool."""
+    seconds = moment.replace(tzinfo=UTC).timestamp() if moment else "DEFAULT"
+
+    def tell(connection: Any, *_: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET timestamp = {seconds}")
+
+    house.deleting.dispose()
+    event.listen(house.deleting, "connect", tell)
+
+
+def test_a_clock_that_was_ahead_once_shows_later(house: Old) -> None:
+    house.sent(house.a, RECENT)
+    ahead = house.place.now + timedelta(days=2)
+    set_clock(house, ahead)
+    assert house.run(now=ahead).run.state == "done"
+    set_clock(house, None)
+    with pytest.raises(ClockDoubted, match="ahead then"):
+        house.run()
+
+
+@pytest.mark.parametrize("days", [14, 15])
+def test_days_that_were_more_than_halved_have_to_be_confirmed(house: Old, days: int) -> None:
+    house.run()
+    change_days(house, days)
+    house.sent(house.a, TODAY - 20 * DAY)
+    if days == 15:
+        assert house.run().run.row_count == 1
+        return
+    with pytest.raises(Doubtful, match="for 30 days until now, and now for 14"):
+        house.run()
+    assert house.run(house.foresee().plan.code).run.row_count == 1
+    assert house.run().run.row_count == 0
+
+
+def change_days(house: Old, days: int) -> None:
+    change = text("UPDATE domains SET retention_days = :days")
+    transact(house.engine, lambda c: c.execute(change, {"days": days}))
+
+
+def test_days_below_six_stop_a_run_whoever_has_put_them_there(house: Old) -> None:
+    house.sent(house.a, OLD)
+    change_days(house, 5)
+    with pytest.raises(Exception, match="between 6 and 3650"):
+        house.run()
+    assert house.left(house.a) == {OLD: 1}
+
+
+def test_one_run_at_a_time(house: Old) -> None:
+    with alone(house.deleting, LOCK, AnotherRuns), pytest.raises(AnotherRuns):
+        house.run()
+
+
+@pytest.mark.parametrize("read", [None, "messages"], ids=["not there yet", "reading messages"])
+def test_nothing_goes_while_a_backup_looks_at_the_ledger(
+    house: Old, retention_server: MariaServer, read: str | None
+) -> None:
+    """As mysqldump --single-transaction does it."""
+    house.sent(house.a, OLD)
+    before = house.partitions()
+    engine = engine_of(retention_server.url("gatepost_main"))
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as backup:
+        backup.execute(text("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
+        backup.execute(text("START TRANSACTION WITH CONSISTENT SNAPSHOT"))
+        if read:
+            backup.execute(text(f"SELECT COUNT(*) FROM {read}"))
+        with pytest.raises(InTheWay, match="gatepost_main"):
+            house.run()
+        assert (house.left(house.a), house.partitions()) == ({OLD: 1}, before)
+        backup.execute(text("COMMIT"))
+    engine.dispose()
+    (row,) = house.rows_of("retention_runs")
+    assert row["state"] == "failed"
+    assert house.run().run.state == "done"
+    assert house.left(house.a) == {}
+
+
+def test_who_holds_the_table_is_waited_for_a_second_at_a_time(
+    house: Old, retention_server: MariaServer
+) -> None:
+    """A transaction that is no snapshot, and doesn't end."""
+    house.sent(house.a, OLD)
+    engine = engine_of(retention_server.url("gatepost_main"))
+    with engine.begin() as other:
+        other.execute(text("SELECT COUNT(*) FROM messages"))
+        with pytest.raises(InTheWay, match="reads or writes"):
+            house.run()
+    engine.dispose()
+    assert house.left(house.a) == {OLD: 1}
+    assert house.run().run.state == "done"
+
+
+def test_before_the_pipeline_ever_ran_nothing_goes(house: Old) -> None:
+    house.sent(house.a, OLD)
+    transact(house.engine, lambda c: c.execute(text("DELETE FROM lake_manifest")))
+    with pytest.raises(Doubtful, match="nightly pipeline has not run"):
+        house.run()
+    confirmed = house.run(house.foresee().plan.code)
+    assert confirmed.run.row_count == 0, "no day is sealed, whoever confirms"
+    assert house.left(house.a) == {OLD: 1}
