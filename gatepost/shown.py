@@ -63,6 +63,9 @@ class MessagePage(msgspec.Struct, frozen=True):
     messages: list[Listed]
     before: str | None
     looked_back_to: str | None
+    kept_days: int | None = None
+    """For how many days such messages are kept; of different clients, the most."""
+    kept_days_at_least: int | None = None
 
 
 class SenderSearch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -47,6 +47,7 @@ from main_server.reading.endpoints import create_router as create_reading_router
 from main_server.reconcile.loop import Reconciler
 from main_server.reports.answers import answers_loop
 from main_server.reports.endpoints import create_router as create_reports_router
+from main_server.retention import endpoints as retention
 from main_server.second_step.endpoints import create_router as create_second_step_router
 from main_server.sessions.endpoints import create_router as create_sessions_router
 from main_server.sessions.proving import create_router as create_proving_router
@@ -128,7 +129,7 @@ def create_app(context: Context) -> HotPosts:
     api.include_router(create_holding_router(context))
     by_program = by_certificate(context)
     for prefix, admin in (("/admin", by_program), ("/api/portal", by_session(context))):
-        for holding in (certificates, withdrawing, tokens, clients, endings):
+        for holding in (certificates, withdrawing, tokens, clients, endings, retention):
             api.include_router(holding.create_router(context, prefix, admin))
     api.include_router(anchors.create_router(context, by_program))
     api.include_router(create_subjects_router(context, by_program))

@@ -33,6 +33,7 @@ from portal.pages import (
     failed,
     files,
     issuing,
+    kept,
     links,
     messages,
     overview,
@@ -48,7 +49,8 @@ from portal.visits import seen
 
 PAGES = (
     files, signing_in, code, second_step, links, account, overview, messages, failed, reports,
-    rights, users, clients, revoking, client, tokens, issuing, certificates, domains, audit,
+    rights, users, clients, revoking, kept, client, tokens, issuing, certificates, domains,
+    audit,
 )  # fmt: skip
 """In the order in which their routes are tried."""
 

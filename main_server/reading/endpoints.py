@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 from uuid import UUID
 
+import msgspec
 from fastapi import APIRouter, Query, Request, Response
 
 from gatepost.clock import from_ms
@@ -25,6 +26,7 @@ from main_server.reading.scope import Asked, domain_within
 from main_server.reading.search import Query as Wanted
 from main_server.reading.search import search
 from main_server.reading.story import story_of
+from main_server.retention.spoken import days_kept
 from main_server.sessions.viewing import viewer_of
 from main_server.users.viewer import Viewer
 
@@ -63,7 +65,8 @@ def create_router(context: Context) -> APIRouter:
         details = {"status": status, "number": bool(sender), "page": before or "first"}
         await cross(context, asker, "messages.listed", asked, details)
         page = await context.ledger.run(search, context.keyring, asker, wanted)
-        return answer(page_document(page))
+        kept = await context.ledger.run(days_kept, asker, asked)
+        return answer(msgspec.structs.replace(page_document(page), **kept))
 
     @router.post("/sender")
     async def name_sender(request: Request, asker: Viewer = viewer) -> Response:

@@ -5,6 +5,7 @@ from fastapi.responses import RedirectResponse
 
 from gatepost.errors import GatepostError, Invalid, NotFound
 from gatepost.holders import CertificatePage, Client, ClientChange, KeptTokens
+from gatepost.retention import Kept
 from portal import forms
 from portal.context import Context
 from portal.pages.certificates import UNTOLD
@@ -75,6 +76,7 @@ async def _page(
         "/certificates", token, CertificatePage, **whose, role="client", sorting="expiry"
     )
     tokens = await main_server.get("/tokens", token, KeptTokens, **whose)
+    kept = await main_server.get(f"/retention/clients/{client_id}", token, Kept)
     verb, _, untold = done.partition("-")
     return context.pages.make(
         request,
@@ -82,6 +84,7 @@ async def _page(
         visit,
         client=found,
         certificates=list(reversed(certificates.certificates)),
+        kept=kept,
         tokens=[one for one in tokens.tokens if state_of(one) == "open"],
         done=DONE.get(verb),
         untold=UNTOLD if untold == "untold" else None,

@@ -8,6 +8,7 @@ from fastapi.responses import RedirectResponse
 
 from gatepost.domains import Disabling, Domain, Domains, DomainSettings, NewDomain
 from gatepost.errors import FieldError, GatepostError, Invalid, NameTaken, NotFound
+from gatepost.retention import Kept
 from gatepost.zones import zone_names
 from portal import forms
 from portal.context import Context
@@ -145,6 +146,7 @@ async def _page(
     typed: dict[str, str] | None = None,
 ) -> Response:
     found = await context.main_server.get(_path(name), visit.token, Domain)
+    kept = await context.main_server.get(f"/retention{_path(name)}", visit.token, Kept)
     now = {
         "queue_prefix": found.queue_prefix or "",
         "max_undelivered": str(found.max_undelivered),
@@ -157,6 +159,7 @@ async def _page(
         visit,
         domain=found,
         zones=zone_names(),
+        kept=kept,
         typed=now | (typed or {}),
         done=done,
         error=error,

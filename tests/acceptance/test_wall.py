@@ -59,6 +59,9 @@ ACTS = {
 SAID: dict[str, dict[str, Any]] = {
     "/messages/{message_id}/open": {"reason": WHY},
     "/domains/{domain}/disable": {"reason": WHY},
+    "/retention/domains/{domain}/holds": {"reason": WHY},
+    "/retention/clients/{client_id}/holds": {"reason": WHY},
+    "/retention/holds/{hold_id}/lift": {"reason": WHY},
     "/users/{user_id}/rights": {"role": "user", "client_ids": []},
 }
 """What is sent along, so that the id is what an answer hangs on."""
@@ -139,6 +142,7 @@ _KINDS: dict[str, tuple[Callable[[Town], list[str]], Callable[[], str]]] = {
         lambda town: _held(town, "/clients", "client_id"),
         lambda: f"{uuid4().hex}.example:a",
     ),
+    "hold_id": (lambda town: [one["hold"] for one in _holds(town)], lambda: str(uuid4())),
     "token": (lambda town: _held(town, "/tokens", "token"), lambda: uuid4().hex * 2),
 }
 
@@ -146,6 +150,14 @@ _KINDS: dict[str, tuple[Callable[[Town], list[str]], Callable[[], str]]] = {
 def _held(town: Town, path: str, name: str) -> list[str]:
     """As its administrator sees it."""
     found = [one[name] for one in town.admin.get(path).json()[path.strip("/")]]
+    assert found
+    return found
+
+
+def _holds(town: Town) -> list[dict[str, str]]:
+    """Legal holds on its client."""
+    found: list[dict[str, str]]
+    found = town.admin.get(f"/retention/clients/{town.domain}:a").json()["holds"]
     assert found
     return found
 
@@ -158,6 +170,8 @@ def _id(user: User) -> str:
 def wall(towns: tuple[Town, Town], redrives: dict[str, str]) -> Wall:
     for town in towns:
         assert town.admin.post("/tokens", client_id="a").status_code == 201
+        held = town.admin.post(f"/retention/clients/{town.domain}:a/holds", reason=WHY)
+        assert held.status_code == 201
     return Wall(redrives)
 
 

@@ -45,6 +45,14 @@ PLACES = [
     Place("clients", "/clients", "clients.html", "admin", at("/clients")),
     Place("clients-root", "/clients", "clients.html", "root", at("/clients")),
     Place("client", "/clients/{client_id}", "client.html", "admin", at(f"/clients/{GAUGE}")),
+    Place("kept", "/clients/{client_id}/kept", "kept.html", "admin", at(f"/clients/{GAUGE}/kept")),
+    Place(
+        "kept-domain",
+        "/domains/{domain}/kept",
+        "kept.html",
+        "root",
+        at(f"/domains/{DOMAIN}/kept"),
+    ),
     Place("certificates", "/certificates", "certificates.html", "admin", at("/certificates")),
     Place("certificates-root", "/certificates", "certificates.html", "root", at("/certificates")),
     Place(

@@ -29,6 +29,18 @@ from tests.heard import HeardLog
 
 ORIGIN = "https://portal.example:8080"
 _numbers = count()
+KEPT: dict[str, Any] = {
+    "domain": "example.com",
+    "client_id": None,
+    "retention_days": 30,
+    "own_days": None,
+    "usual_days": 30,
+    "may_set": True,
+    "holds": [],
+    "next_day": "2026-10-18",
+    "next_at": "2026-11-19T00:00:00.000Z",
+    "last_run_at": None,
+}
 ASSETS = Assets()
 PERSON = {
     "name": "alice",
@@ -102,6 +114,8 @@ class FakeMainServer:
                 return 200, PERSON
             case "GET /endings":
                 return 200, {"certificates": []}
+        if call.startswith("GET /retention/"):
+            return 200, KEPT
         return 204, None
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from gatepost.audited import AuditAction, AuditCheck, AuditEntry, AuditPage, Detail
 from gatepost.domains import Domain
 from portal.filters import Filters
+from tests.unit.portal import kept_cases
 from tests.unit.portal.hostile import HOSTILE, NOW, OPTIONS, WRONG
 
 FILTERS = [Filters(), Filters(*[HOSTILE] * 10)]
@@ -46,13 +47,14 @@ CASES += [
         "domain.html",
         {
             "domain": one,
+            "kept": kept,
             "typed": SETTINGS,
             "zones": ("UTC", HOSTILE),
             "done": done,
             "problem": problem,
         },
     )
-    for one in DOMAINS
+    for one, kept in zip(DOMAINS, [*kept_cases.SHOWN[:2], kept_cases.SHOWN[0]], strict=True)
     for done in (None, HOSTILE)
     for problem in WRONG
 ]

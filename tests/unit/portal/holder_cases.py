@@ -15,6 +15,7 @@ from gatepost.holders import (
 from portal.pages.certificates import Narrowed
 from portal.pages.clients import Asked
 from portal.pages.issuing import TYPED
+from tests.unit.portal import kept_cases
 from tests.unit.portal.hostile import HOSTILE, NOW, OPTIONS, WRONG
 
 SERIAL = "ab" * 16
@@ -186,6 +187,7 @@ CASES += [
         "client.html",
         {
             "client": client,
+            "kept": kept,
             "certificates": certificates,
             "tokens": tokens,
             "done": done,
@@ -194,6 +196,7 @@ CASES += [
         },
     )
     for client in CLIENTS
+    for kept in kept_cases.SHOWN[-2:]
     for certificates, tokens in (([], []), (LISTED, TOKENS))
     for done, untold in ((None, None), (HOSTILE, HOSTILE))
     for problem in WRONG

@@ -34,7 +34,7 @@ from portal.menu import menu_for
 from portal.pages.users import Looked
 from portal.rendering import Pages
 from portal.visits import Visit
-from tests.unit.portal import domain_cases, holder_cases, report_cases
+from tests.unit.portal import domain_cases, holder_cases, kept_cases, report_cases
 from tests.unit.portal.browser import ASSETS
 from tests.unit.portal.hostile import HOSTILE, NOW, OPTIONS, PROBLEM, WRONG
 
@@ -137,8 +137,8 @@ SOME = [
     listed(status="delivered", delivered_at=NOW),
 ]
 PAGES = [
-    MessagePage(some, before, looked)
-    for some in ([], SOME)
+    MessagePage(some, before, looked, *kept)
+    for some, kept in (([], (30, 30)), (SOME, (None, None)), (SOME, (90, 10)))
     for before, looked in ((None, None), ("ff", None), ("ff", NOW))
 ]
 SOME_REASONS = [FailedReason(HOSTILE, HOSTILE, 3, True), FailedReason(None, HOSTILE, 1, True)]
@@ -245,6 +245,7 @@ FOR_PEOPLE |= {"prove.html", "users.html", "user.html", "user_link.html"}
 FOR_PEOPLE |= {name for name, _ in holder_cases.CASES}
 FOR_PEOPLE |= {name for name, _ in domain_cases.CASES}
 FOR_PEOPLE |= {name for name, _ in report_cases.CASES}
+FOR_PEOPLE |= {name for name, _ in kept_cases.CASES}
 PARTS = {
     "base.html",
     "accounts.html",
@@ -252,10 +253,11 @@ PARTS = {
     "shown.html",
     "holders.html",
     "domain_fields.html",
+    "kept_words.html",
 }
 PARTS |= {"overview_figures.html", "insight/body.html", "insight/charts.html"}
 PARTS |= {"insight/page.html"}  # of its own: tests/unit/gatepost/insight/test_charts.py
-CASES += holder_cases.CASES + domain_cases.CASES + report_cases.CASES
+CASES += holder_cases.CASES + domain_cases.CASES + report_cases.CASES + kept_cases.CASES
 
 
 ACCOUNTS = [

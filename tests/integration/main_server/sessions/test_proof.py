@@ -53,6 +53,8 @@ OPEN = {
     "POST /failed/redrives/{redrive_id}/stop",
     # in an emergency at once, and given back by who shows that it is them
     "POST /certificates/hold",
+    "POST /retention/clients/{client_id}/holds",
+    "POST /retention/domains/{domain}/holds",
     "DELETE /tokens/{token}",
     "POST /clients",
 }

@@ -1,0 +1,31 @@
+"""For how long those messages are kept that somebody looks at: what their lists say."""
+
+from sqlalchemy import Connection, Engine
+
+from main_server.database import transact
+from main_server.reading.scope import Asked, domain_within
+from main_server.retention.holds import repository
+from main_server.retention.policy import Policies, domain_of
+from main_server.users.viewer import UserRole, Viewer
+
+
+def days_kept(engine: Engine, viewer: Viewer, asked: Asked) -> dict[str, int]:
+    """The most and the fewest days of what they may see of it."""
+
+    def work(connection: Connection) -> Policies:
+        return repository.read_policies(connection)
+
+    days = _days(transact(engine, work), viewer, asked)
+    return {"kept_days": max(days), "kept_days_at_least": min(days)}
+
+
+def _days(policies: Policies, viewer: Viewer, asked: Asked) -> set[int]:
+    domain = domain_within(viewer, asked)
+    if asked.client_id is not None and domain in (None, domain_of(asked.client_id)):
+        return {policies.days_of(asked.client_id)}
+    if viewer.role is UserRole.USER and viewer.client_ids:
+        return {policies.days_of(one) for one in viewer.client_ids}
+    if domain is None:
+        return {policies.shortest, policies.longest}
+    own = {days for one, days in policies.clients.items() if domain_of(one) == domain}
+    return {policies.days_in(domain), *own}
