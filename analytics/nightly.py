@@ -22,6 +22,7 @@ from analytics.late import count_late
 from analytics.ledger import repository
 from analytics.publish import Facts, gather, publish
 from analytics.reports.day import DayRows
+from analytics.retention.lake import demand_kept_long_enough, take_away
 from analytics.schema import VERSION
 from analytics.settings import AnalyticsSettings
 from analytics.stopwatch import Stopwatch
@@ -61,6 +62,7 @@ class Night:
 
 def run(night: Night, done: Done, *, catch_up: bool) -> None:
     """`done` is filled as it goes on, for whoever tells of a run that failed half-way."""
+    demand_kept_long_enough(night.connection, night.settings.days.extracted_again)
     for day in due_days(night, catch_up=catch_up):
         rows = do_day(night, day)
         done.days += 1
@@ -69,6 +71,7 @@ def run(night: Night, done: Done, *, catch_up: bool) -> None:
     pages.write_missing(night.connection, night.settings, night.now.date(), night.log)
     done.late = watch_sealed(night)
     collect(night)
+    take_away(night.session, night.connection, night.settings, night.log, night.now)
 
 
 def due_days(night: Night, *, catch_up: bool) -> list[date]:

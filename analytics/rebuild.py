@@ -15,6 +15,7 @@ from analytics.ledger import repository
 from analytics.ledger.repository import Published
 from analytics.nightly import Done, Night, report
 from analytics.publish import publish_reports
+from analytics.retention.repository import removed_between
 from gatepost.errors import NotFound
 
 
@@ -42,7 +43,10 @@ def rebuild_day(night: Night, day: Published) -> None:
 
 def _published(night: Night, first: date, last: date) -> Sequence[Published]:
     with night.connection.begin():
-        days = repository.published_between(night.connection, first, last)
+        found = repository.published_between(night.connection, first, last)
+        removed = removed_between(night.connection, first, last)
+    days = [one for one in found if one.day not in removed]
     if not days:
-        raise NotFound(f"No day from {first} to {last} was published.")
+        past = ", or it is past the lake's own time" if removed else ""
+        raise NotFound(f"No day from {first} to {last} was published{past}.")
     return days

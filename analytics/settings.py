@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field, model_validator
 
 from gatepost.database import DatabaseAddress
+from gatepost.domains import USUAL_RETENTION_DAYS
 from gatepost.settings import Block, ServiceSettings
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -87,15 +88,6 @@ class Days(Block):
         return self
 
 
-class Retention(Block):
-    """For how many days the ledger keeps messages; of each domain, its own."""
-
-    days: Days_ = 30
-    """Of each domain that isn't named."""
-    domains: dict[str, Days_] = Field(default_factory=dict)
-    """Days by domain."""
-
-
 class Reports(Block):
     """Pages for each day and month, if there is a folder for them."""
 
@@ -149,27 +141,14 @@ class AnalyticsSettings(ServiceSettings):
     lake: Lake
     spark: Spark = Spark()
     days: Days = Days()
-    retention: Retention = Retention()
     reports: Reports = Reports()
     targets: Targets = Targets()
     capacity: Capacity = Capacity()
     metrics_folder: Path | None = None
     """Of the node exporter's textfile collector."""
 
-    @model_validator(mode="after")
-    def _kept_until_sealed(self) -> "AnalyticsSettings":
-        least = self.days.extracted_again + 1
-        kept = {"every domain": self.retention.days, **self.retention.domains}
-        short = sorted(name for name, days in kept.items() if days < least)
-        if short:
-            raise ValueError(
-                f"retention of {', '.join(short)} is below {least} days: messages would be gone"
-                " before the lake is sure of them"
-            )
-        return self
-
     def aims(self) -> Aims:
-        return Aims(self.targets, self.capacity, self.retention.days)
+        return Aims(self.targets, self.capacity, USUAL_RETENTION_DAYS)
 
     def read_from(self) -> DatabaseAddress:
         return self.source or self.database

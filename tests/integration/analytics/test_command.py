@@ -107,7 +107,7 @@ def open_to_others(lake: Path) -> list[str]:
 def test_a_night_that_is_missing_is_an_exit_code(ledger: Ledger, config: Path) -> None:
     ledger.ask_to(
         "INSERT INTO lake_manifest VALUES"
-        " ('2026-01-01', 'x', 1, 0, 0, '2026-01-02', '2026-01-02', NULL, 0, NULL)"
+        " ('2026-01-01', 'x', 1, 0, 0, '2026-01-02', '2026-01-02', NULL, 0, NULL, NULL)"
     )
     ledger.ask_to(
         "INSERT INTO report_anomalies VALUES"
@@ -124,7 +124,6 @@ def test_what_can_not_be_used_is_told_before_spark_is_started(config: Path) -> N
     tree = yaml.safe_load(config.read_text())
     cases: dict[str, Any] = {
         "libmariadb-java": {"spark": {"jdbc_jar": "/nowhere.jar"}},
-        "retention of short.example": {"retention": {"domains": {"short.example": 5}}},
         "max_lifetime_hours": {"days": {"extracted_again": 4}},
         "lake.uri": {"lake": {"uri": "relative/lake"}},
         "can only read": {"environment": "production", "source": None},

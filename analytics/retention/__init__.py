@@ -1,0 +1,1 @@
+"""The lake's own retention, and what the ledger's demands of the pipeline."""

@@ -1,0 +1,75 @@
+"""SQL for what is kept how long: in the ledger, in the lake, in the reports."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from sqlalchemy import Connection, text
+
+from analytics.lake import MESSAGES, Folder
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """In days. `shortest` and `longest` are of the ledger, by whatever domain or client."""
+
+    shortest: int
+    longest: int
+    lake: int
+    reports: int
+
+
+def read_kept(connection: Connection, usual: int) -> Kept:
+    set_days = text(
+        "SELECT retention_days FROM domains WHERE retention_days IS NOT NULL"
+        " UNION SELECT retention_days FROM clients WHERE retention_days IS NOT NULL"
+    )
+    days = [usual, *connection.execute(set_days).scalars()]
+    lake, reports = connection.execute(
+        text("SELECT lake_days, report_days FROM retention_state")
+    ).one()
+    return Kept(min(days), max(days), lake, reports)
+
+
+def folders_until(connection: Connection, last: date, kind: str) -> list[Folder]:
+    """Of the days up to this one, whether the manifest names them or not."""
+    query = text(
+        "SELECT day, run_id, kind FROM lake_folders WHERE day <= :last AND kind = :kind"
+        " ORDER BY day, run_id"
+    )
+    return [Folder(*row) for row in connection.execute(query, {"last": last, "kind": kind})]
+
+
+def forget_folder(connection: Connection, folder: Folder, now: datetime) -> None:
+    """The manifest keeps its row, by which it is known that the day was sealed."""
+    statement = text("DELETE FROM lake_folders WHERE day = :day AND run_id = :run AND kind = :kind")
+    values = {"day": folder.day, "run": folder.run_id, "kind": folder.kind}
+    connection.execute(statement, values)
+    removed = text(
+        "UPDATE lake_manifest SET removed_at = :now"
+        " WHERE day = :day AND run_id = :run AND removed_at IS NULL"
+    )
+    if folder.kind == MESSAGES:
+        connection.execute(removed, {"day": folder.day, "run": folder.run_id, "now": now})
+
+
+def removed_between(connection: Connection, first: date, last: date) -> set[date]:
+    query = text(
+        "SELECT day FROM lake_manifest WHERE day BETWEEN :first AND :last"
+        " AND removed_at IS NOT NULL"
+    )
+    return set(connection.execute(query, {"first": first, "last": last}).scalars())
+
+
+def report_tables(connection: Connection) -> list[str]:
+    """All reports that have a row for a day."""
+    query = text(
+        "SELECT table_name FROM information_schema.columns WHERE table_schema = DATABASE()"
+        " AND table_name LIKE 'report!_%' ESCAPE '!' AND column_name = 'day' ORDER BY table_name"
+    )
+    return list(connection.execute(query).scalars())
+
+
+def delete_reports(connection: Connection, table: str, last: date, limit: int) -> int:
+    """A part of what the table has of the days up to this one. Names of tables are ours."""
+    statement = text(f"DELETE FROM {table} WHERE day <= :last LIMIT :most")
+    return connection.execute(statement, {"last": last, "most": limit}).rowcount
