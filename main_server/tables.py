@@ -367,6 +367,8 @@ totp_secrets = Table(
     Column("last_step", BigInteger, nullable=False),
     Column("created_at", _time(), nullable=False),
     Column("confirmed_at", _time()),
+    Column("wrong", Integer, nullable=False, server_default="0"),
+    Column("wrong_at", _time()),
     **_OPTIONS,
 )
 

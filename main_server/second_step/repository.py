@@ -13,7 +13,7 @@ from main_server.tables import recovery_codes, totp_secrets
 @dataclass(frozen=True, slots=True)
 class Authenticator:
     """Of somebody; until it is confirmed by a first code it counts for nothing. Codes of
-    `last_step` and before were used."""
+    `last_step` and before were used; `wrong` ones were given, the last at `wrong_at`."""
 
     user_id: bytes
     kid: bytes
@@ -21,6 +21,8 @@ class Authenticator:
     last_step: int
     created_at: datetime
     confirmed_at: datetime | None
+    wrong: int = 0
+    wrong_at: datetime | None = None
 
 
 _COLUMNS = [totp_secrets.c[name] for name in Authenticator.__slots__]
@@ -55,6 +57,11 @@ def put(connection: Connection, new: Authenticator) -> None:
 def use(connection: Connection, user_id: bytes, step: int) -> None:
     where = totp_secrets.c.user_id == user_id
     connection.execute(update(totp_secrets).where(where).values(last_step=step))
+
+
+def count_wrong(connection: Connection, user_id: bytes, wrong: int, now: datetime) -> None:
+    where = totp_secrets.c.user_id == user_id
+    connection.execute(update(totp_secrets).where(where).values(wrong=wrong, wrong_at=now))
 
 
 def confirm(connection: Connection, user_id: bytes, now: datetime) -> None:

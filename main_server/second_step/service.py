@@ -2,23 +2,24 @@
 
 A code is good once. The row of the authenticator is locked while one is looked at: of two that come
 side by side with the same code one is refused. Whatever is wrong with a code is said in the same
-words, and counted by the same back-off as passwords are.
+words, and counted by the same back-off as passwords are, and beyond it (`guesses`).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from math import ceil
 from typing import TypeVar
 
 from sqlalchemy import Connection, Engine
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.errors import Invalid, NotSignedIn, WrongCode
+from gatepost.errors import Invalid, NotSignedIn, TooManyTries, WrongCode
 from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
 from main_server.database import transact
 from main_server.keys.service import Keyring
-from main_server.second_step import codes, repository
+from main_server.second_step import codes, guesses, repository
 from main_server.second_step.repository import Authenticator
 from main_server.sessions import proof
 from main_server.sessions import repository as sessions
@@ -173,17 +174,21 @@ def counted_as(user: User) -> str:
 def _use(
     connection: Connection, there: Authenticator, secret: bytes, typed: str, now: datetime
 ) -> str | None:
-    """What kind of code it was; nothing if it is none that counts."""
+    """What kind of code it was; nothing if it is none that counts. Raises TooManyTries."""
     locked = repository.find(connection, there.user_id, lock=True)
     if locked is None or (locked.sealed, locked.confirmed_at) != (there.sealed, there.confirmed_at):
         return None
+    digest, moment = codes.recovery_digest(there.user_id, typed), from_ms(to_ms(now))
+    if repository.use_recovery_code(connection, there.user_id, digest, moment):
+        return "recovery code"
+    if wait := guesses.wait_before(locked.wrong, locked.wrong_at, moment).total_seconds():
+        raise TooManyTries(retry_after=ceil(wait))
     step = codes.matching_step(secret, typed, now, locked.last_step)
     if step is not None:
         repository.use(connection, there.user_id, step)
         return "authenticator"
-    digest, moment = codes.recovery_digest(there.user_id, typed), from_ms(to_ms(now))
-    if repository.use_recovery_code(connection, there.user_id, digest, moment):
-        return "recovery code"
+    wrong = guesses.still_counted(locked.wrong, locked.wrong_at, moment) + 1
+    repository.count_wrong(connection, there.user_id, wrong, moment)
     return None
 
 

@@ -1,6 +1,6 @@
 """The second step on a real ledger: nothing without it for who administers, and each code once."""
 
-from base64 import b32decode
+from base64 import b32decode, b32encode
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -17,6 +17,7 @@ from main_server.keys import service_keys
 from main_server.keys.master import MasterKeys
 from main_server.keys.service import Keyring
 from main_server.second_step import codes
+from main_server.second_step.guesses import EASED, FREE
 from main_server.sessions.backoff import Kind
 from main_server.users import service as users
 from tests.acceptance.test_roles import routes_of
@@ -200,6 +201,26 @@ async def test_who_guesses_codes_waits_and_gets_no_new_tries_by_the_password(
     refused = await office.give(await office.token(people), phone.code())
     assert said(refused) == "429 too-many-tries"
     assert int(refused.headers["retry-after"]) >= 1
+
+
+async def test_who_goes_on_guessing_waits_for_days_but_its_holder_has_recovery_codes(
+    office: Office, people: People
+) -> None:
+    """However many networks the guesses come from."""
+    people.with_password()
+    phone, recovery = await set_up(office, await office.token(people))
+    token = await office.token(people)
+    for number in range(FREE):
+        answer = await office.give(token, phone.wrong(), address=f"198.51.100.{number}")
+        assert said(answer) == "422 wrong-code"
+    held_up = await office.give(token, phone.code(), address="203.0.113.1")
+    assert said(held_up) == "429 too-many-tries"
+    assert int(held_up.headers["retry-after"]) == EASED.total_seconds()
+    assert (await office.give(token, recovery[0], address="203.0.113.2")).status_code == 200
+    office.clock.go_on(int(EASED.total_seconds() * 1000))
+    now = Phone(b32encode(phone.secret).decode(), office.now)
+    given = await office.give(await office.token(people), now.code(), address="203.0.113.3")
+    assert given.status_code == 200
 
 
 async def test_a_recovery_code_is_good_once_and_new_ones_end_the_old(
