@@ -1,5 +1,5 @@
 #!/bin/bash
-# Makes a backup, and tries it. What a timer calls: infra/backup.sh --config /etc/gatepost/backup.yaml
+# Makes a backup, and tries it: infra/backup.sh --config /etc/gatepost/backup/config.yaml
 set -euo pipefail
 gatepost backup create "$@"
 gatepost backup drill "$@"

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
 from rich.console import Console
@@ -26,6 +27,7 @@ from main_server.database import create_ledger_engine
 from main_server.keys.backup.form import read_passphrase
 from main_server.settings import Database
 
+T = TypeVar("T")
 LAST_RUN = "gatepost_backup_last_run.prom"
 LAST_SUCCESS = "gatepost_backup_last_success.prom"
 LAST_DRILL = "gatepost_backup_drill_last_success.prom"
@@ -103,11 +105,12 @@ def bring_back(
             if not json:
                 output.say(f"{plural(len(files), 'file')} in {files_to}.")
         if not only_files:
+            target = _wanted(settings.restore, "restore: where to, and as whom")
             with (
-                _ledger(settings.restore) as engine,
+                _ledger(target) as engine,
                 _bar("restoring", _length(opened), shown=not json) as tell,
             ):
-                done = restore(engine, settings.restore, opened, tell)
+                done = restore(engine, target, opened, tell)
             document |= {"messages": done.messages, "seconds": round(done.seconds, 3)}
             if not json:
                 output.say(_restored(done.messages, done.audit_entries, done.seconds))
@@ -118,9 +121,10 @@ def bring_back(
 
 def rehearse(config: Path | None, name: str | None, *, json: bool) -> None:
     with _settings(config) as settings:
+        scratch = _wanted(settings.drill, "drill: a schema of its own, and who may make it")
         opened = _open(settings, name)
         with _bar("restoring, for trial", _length(opened), shown=not json) as tell:
-            done = drill(settings.drill, opened, tell)
+            done = drill(scratch, opened, tell)
         said = {
             "gatepost_backup_drill_last_success_timestamp_seconds": time.time(),
             "gatepost_backup_drill_last_success_seconds": done.seconds,
@@ -141,6 +145,12 @@ def _settings(config: Path | None) -> Iterator[BackupSettings]:
         if faults and settings.environment == "production":
             raise ConfigurationError("not in production:\n" + "\n".join(faults))
         yield settings
+
+
+def _wanted(part: T | None, words: str) -> T:
+    if part is None:
+        raise ConfigurationError(f"the configuration lacks {words}")
+    return part
 
 
 def _folder(settings: BackupSettings) -> Path:

@@ -107,7 +107,13 @@ def _write_ledger(settings: BackupSettings, writer: SealedWriter, tell: Tell) ->
 def _write_files(files: Sequence[Path], writer: SealedWriter) -> None:
     with tarfile.open(fileobj=writer, mode="w|", format=tarfile.PAX_FORMAT) as archive:
         for file in files:
-            archive.add(file.absolute())
+            try:
+                archive.add(file.absolute())
+            except OSError as error:
+                if error.filename is None:  # it is the disk that we write to
+                    raise
+                words = f"store.files: {error.filename} can't be read: {error.strerror}"
+                raise ConfigurationError(words) from None
 
 
 @contextmanager

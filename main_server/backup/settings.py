@@ -29,8 +29,8 @@ class Written(Database):
 class Scratch(Database):
     """Where a drill tries a backup, as a user who may make this schema and drop it."""
 
-    user: str = "gatepost_drill"
     name: str = f"gatepost{SCRATCH}"
+    user: str = "gatepost_drill"
 
     def without_schema(self) -> "Scratch":
         url = self.address().set(database="").render_as_string(hide_password=False)
@@ -42,7 +42,7 @@ class Store(Block):
 
     folder: Path
     passphrase_file: Path
-    """Its first line seals them; keep a copy of it where the backups are not."""
+    """What is in it seals them; keep a copy of it where the backups are not."""
     files: list[Path] = Field(default_factory=list)
     """Files and folders that go in: the CA's folder, the configuration. Not the backup of keys."""
     keep_days: Annotated[int, Field(ge=1, le=3660)] = 7
@@ -56,15 +56,17 @@ class Store(Block):
 class BackupSettings(ServiceSettings):
     database: Read = Read()
     store: Store
-    restore: Written = Written()
-    drill: Scratch = Scratch()
+    restore: Written | None = None
+    drill: Scratch | None = None
     metrics_folder: Path | None = None
     """Of the node exporter's textfile collector."""
 
     @model_validator(mode="after")
     def _apart(self) -> "BackupSettings":
         """A drill drops its schema, whatever is in it."""
-        names = {part.address().database for part in (self.database, self.restore)}
+        if self.drill is None:
+            return self
+        names = {part.address().database for part in (self.database, self.restore) if part}
         name = self.drill.address().database or ""
         if name in names or not _SCRATCH.fullmatch(name):
             words = "drill: it drops its schema, so give it one of its own, whose name ends in"

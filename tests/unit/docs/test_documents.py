@@ -108,7 +108,6 @@ def test_each_invariant_says_what_shows_it(number: int) -> None:
 
 
 def test_decisions_are_numbered_without_a_gap() -> None:
-    """Without gaps in the end; one that is being written elsewhere leaves one for a while."""
     numbers = [int(one.file.name[:4]) for one in DECISIONS]
     assert numbers == list(range(1, len(numbers) + 1))
 

@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from analytics.settings import AnalyticsSettings
 from gatepost.service import supervisor
 from gatepost.settings import ServiceSettings, named
+from main_server.retention.settings import RetentionSettings
 from main_server.settings import MainServerSettings
 from portal.settings import PortalSettings
 from proxy.settings import ProxySettings
@@ -26,6 +27,7 @@ SETTINGS: dict[str, type[ServiceSettings]] = {
     "gatepost-proxy@.service": ProxySettings,
     "gatepost-worker@.service": WorkerSettings,
     "gatepost-nightly.service": AnalyticsSettings,
+    "gatepost-retention.service": RetentionSettings,
 }
 SERVICES, DAEMON, OUR = (
     pytest.mark.parametrize("unit", units) for units in (services(), DAEMONS, OURS.values())
@@ -100,10 +102,22 @@ def test_all_is_started_in_order() -> None:
         assert ("gatepost-redis.service" in after) == (unit != "gatepost-portal.service")
 
 
-def test_the_nightly_job_leaves_a_place_for_the_backup() -> None:
-    assert "gatepost-backup.service" in said("gatepost-nightly.service", "Before")
-    (command,) = said("gatepost-nightly.service", "ExecStart")
-    assert command.startswith("/usr/bin/flock /run/gatepost/nightly.lock ")
+def test_the_nightly_jobs_follow_each_other() -> None:
+    """By their times, and by their order where one takes longer. Locks do the rest."""
+    jobs = [f"gatepost-{name}" for name in ("nightly", "retention", "backup")]
+    times = [said(f"{job}.timer", "OnCalendar")[0] for job in jobs]
+    assert times == sorted(times)
+    for number, job in enumerate(jobs):
+        after = " ".join(said(f"{job}.service", "After")).split()
+        assert [f"{one}.service" in after for one in jobs] == [n < number for n in range(3)]
+
+
+def test_the_backup_never_sees_the_master_key() -> None:
+    unit = "gatepost-backup.service"
+    assert said(unit, "CapabilityBoundingSet") == ["CAP_DAC_READ_SEARCH"]
+    assert not any("app_secrets" in line for line in said(unit, "LoadCredential"))
+    sandbox = (SHIPPED / "gatepost-.service.d" / "10-sandbox.conf").read_text()
+    assert "InaccessiblePaths=-/etc/app_secrets" in sandbox
 
 
 @pytest.mark.parametrize("unit", timers())
@@ -127,7 +141,8 @@ def test_each_service_has_a_user_and_folders_of_its_own(installed: Installed) ->
     known = {line.split(":")[0]: line.split(":")[-1] for line in passwd}
     used = {user for unit in services() for user in said(unit, "User")}
     assert used - {"gatepost-%i"} <= known.keys()
-    assert len(used - {"gatepost-%i"}) == len(services()) - 1, "no two have the same"
+    others = len({"certificates@", "retention", "backup"})  # these run as whose things they handle
+    assert len(used - {"gatepost-%i"}) == len(services()) - others, "no two have the same"
     assert set(known.values()) == {"/usr/sbin/nologin"}
     assert "gatepost-main_server" in known
     lines = (SHIPPED / "gatepost.tmpfiles").read_text().splitlines()
