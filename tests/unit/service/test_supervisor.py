@@ -66,13 +66,15 @@ class Tiny:
         self.config = folder / "tiny.yaml"
         self.config.write_text(yaml.safe_dump(self.settings))
         self._log = folder / "tiny.log"
+        temporary = folder / "tmp"  # what is killed leaves its own there
+        temporary.mkdir(exist_ok=True)
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "tests.unit.service.tiny", "--config", str(self.config)],
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                env=os.environ | (environment or {}),
+                env=os.environ | {"TMPDIR": str(temporary)} | (environment or {}),
             )
 
     def reload(self, **settings: Any) -> None:
@@ -325,12 +327,9 @@ def test_the_operators_port_knows_its_paths(service: Tiny) -> None:
         assert client.get("/other").status_code == 404
 
 
-def test_nothing_is_left_in_the_temporary_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+def test_nothing_is_left_in_the_temporary_folder(tmp_path: Path) -> None:
     with tiny(tmp_path) as running:
         running.wait_ready()
+        assert [one.name[:13] for one in (tmp_path / "tmp").iterdir()] == ["gatepost-tiny"]
         assert running.stop() == 0
     assert list((tmp_path / "tmp").iterdir()) == []
