@@ -31,7 +31,7 @@ class Source(DatabaseAddress):
 class Lake(Block):
     """Where the lake is, and how large its files are to be."""
 
-    uri: Annotated[str, Field(pattern=r"^(file:///|hdfs://|s3a://)\S*[^/\s]$")]
+    uri: Annotated[str, Field(pattern=r"^(file:///|hdfs://|s3a://)\S(.*[^/\s])?$")]
     """Of its folder."""
     file_megabytes: Annotated[int, Field(ge=1, le=4096)] = 128
     """Of a Parquet file, about."""

@@ -143,6 +143,7 @@ def backup(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Command:
     tools = engines.mariadb_dump
+    capsys.readouterr()  # it may have been unpacked just now, and said so
     monkeypatch.setenv("PATH", f"{tools.program.parent}{os.pathsep}{os.environ['PATH']}")
     if libraries := tools.environment.get("LD_LIBRARY_PATH"):
         monkeypatch.setenv("LD_LIBRARY_PATH", libraries)
