@@ -52,6 +52,10 @@ def test_nobody_may_be_everybody() -> None:
     with pytest.raises(ValidationError):
         TypeAdapter(kind).validate_python(["everybody"])
     for everybody in ("0.0.0.0/0", "::/0"):
-        given: dict[str, Any] = {"tls": None, "main_server": None, "trusted_proxies": (ip_network(everybody),)}
+        given: dict[str, Any] = {
+            "tls": None,
+            "main_server": None,
+            "trusted_proxies": (ip_network(everybody),),
+        }
         (fault,) = PortalSettings.model_construct(**given).faults()
         assert fault.startswith("trusted_proxies")
