@@ -65,11 +65,12 @@ def certificates(site: Site) -> dict[Role, Pair]:
     }
     found[Role.CLIENT] = site.issue(identity(name=f"client-{uuid4().hex[:8]}"))
 
-    def are_known() -> bool:
-        with site.calling(found[Role.WORKER].files, "main_server") as worker:
-            return worker.get("/internal/queues").status_code == 200
+    def is_known(pair: Pair) -> bool:
+        with site.calling(pair.files, "main_server") as client:
+            return "unknown-certificate" not in client.get("/internal/queues").text
 
-    eventually(are_known, "the main server knows them")
+    for pair in found.values():
+        eventually(lambda pair=pair: is_known(pair), "the main server knows it")  # type: ignore[misc]
     return found
 
 

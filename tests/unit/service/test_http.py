@@ -322,5 +322,5 @@ async def refused(port: Port) -> None:
             try:
                 async with port.connection():
                     await asyncio.sleep(0.01)
-            except ConnectionRefusedError:
+            except (ConnectionRefusedError, ConnectionResetError):  # or it closed just then
                 return
