@@ -24,14 +24,6 @@ def site(stack: Stack) -> Site:
     return site
 
 
-@pytest.fixture(autouse=True)
-def whole_again(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Whatever a test has ended is back before the next one begins."""
-    yield
-    if "site" in request.fixturenames:
-        request.getfixturevalue("site").wait_ready()
-
-
 @pytest.fixture(scope="session")
 def portal(site: Site) -> Iterator[httpx.Client]:
     """Speaks to the main server as a portal does, by a certificate of its own."""

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
@@ -26,6 +27,13 @@ HEAD = (
     f"POST {MESSAGES} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
     f"Content-Length: {len(BODY)}\r\n\r\n"
 ).encode()
+
+
+@pytest.fixture(autouse=True)
+def whole_again(site: Site) -> Iterator[None]:
+    """Whatever a test has ended is back before the next one begins."""
+    yield
+    site.wait_ready()
 
 
 def test_sigterm_finishes_the_requests_that_have_begun(site: Site) -> None:
