@@ -9,8 +9,9 @@ twice. Transactions run in threads: the driver is synchronous, its batches are f
 import asyncio
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -70,6 +71,16 @@ def create_ledger_engine(settings: Database, *, patient: bool = False) -> Engine
     ).execution_options(schema_translate_map={KEYS: settings.keys_schema})
     event.listen(engine, "connect", _set_up, insert=True)  # before anything asks for the modes
     return engine
+
+
+@contextmanager
+def open_ledger(settings: Database, *, patient: bool = False) -> Iterator[Engine]:
+    """For as long as a command works."""
+    engine = create_ledger_engine(settings, patient=patient)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
 
 
 def _set_up(connection: Any, _record: Any) -> None:

@@ -2,7 +2,8 @@
 needs.
 
 They are made by whoever runs the database; these are their rights, granted once the tables are
-there. None may read a body, a number or what finds one.
+there. None may read a number, or what opens a body; but for backups none reads sealed bodies, and
+what finds a number.
 """
 
 import re

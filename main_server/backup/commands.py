@@ -1,6 +1,5 @@
 """What `gatepost backup …` does, and says."""
 
-import resource
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,7 +9,6 @@ from typing import TypeVar
 from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
-from sqlalchemy import Engine
 
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
@@ -22,10 +20,9 @@ from main_server.backup.create import create
 from main_server.backup.restore import drill, extract_files, restore
 from main_server.backup.settings import BackupSettings
 from main_server.backup.verify import verify
-from main_server.commanding import in_words
-from main_server.database import create_ledger_engine
+from main_server.commanding import forbid_core_dumps, in_words
+from main_server.database import open_ledger
 from main_server.keys.backup.form import read_passphrase
-from main_server.settings import Database
 
 T = TypeVar("T")
 LAST_RUN = "gatepost_backup_last_run.prom"
@@ -43,7 +40,7 @@ def make(config: Path | None, *, json: bool) -> None:
     with _settings(config) as settings:
         try:
             with (
-                _ledger(settings.database) as engine,
+                open_ledger(settings.database, patient=True) as engine,
                 _bar("writing the ledger", None, shown=not json) as tell,
             ):
                 made = create(engine, settings, tell)
@@ -107,7 +104,7 @@ def bring_back(
         if not only_files:
             target = _wanted(settings.restore, "restore: where to, and as whom")
             with (
-                _ledger(target) as engine,
+                open_ledger(target, patient=True) as engine,
                 _bar("restoring", _length(opened), shown=not json) as tell,
             ):
                 done = restore(engine, target, opened, tell)
@@ -137,8 +134,7 @@ def rehearse(config: Path | None, name: str | None, *, json: bool) -> None:
 
 @contextmanager
 def _settings(config: Path | None) -> Iterator[BackupSettings]:
-    # A core dump would hold the passphrase, and what is readable.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    forbid_core_dumps()
     with in_words("`gatepost backup list` shows what there is."):
         settings = load(BackupSettings, config)
         faults = settings.faults()
@@ -164,15 +160,6 @@ def _open(settings: BackupSettings, name: str | None) -> Opened:
     passphrase = read_passphrase(settings.store.passphrase_file)
     assert passphrase is not None
     return Opened(find(_folder(settings), name), passphrase)
-
-
-@contextmanager
-def _ledger(settings: Database) -> Iterator[Engine]:
-    engine = create_ledger_engine(settings, patient=True)
-    try:
-        yield engine
-    finally:
-        engine.dispose()
 
 
 def _length(opened: Opened) -> int:

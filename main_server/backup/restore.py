@@ -26,7 +26,7 @@ from main_server.backup.content import FILES, Opened
 from main_server.backup.settings import Scratch, Written
 from main_server.backup.tools import load
 from main_server.backup.verify import read_ledger
-from main_server.database import create_ledger_engine, transact
+from main_server.database import open_ledger, transact
 
 Tell = Callable[[int], object]
 
@@ -70,20 +70,14 @@ def drill(settings: Scratch, backup: Opened, tell: Tell) -> Restored:
     started = time.monotonic()
     name = settings.address().database
     assert name is not None
-    outside = create_ledger_engine(settings.without_schema())
-    try:
+    with open_ledger(settings.without_schema(), patient=True) as outside:
         repository.make_schema(outside, name)
         try:
             load(settings.address(), read_ledger(backup, tell))
-            engine = create_ledger_engine(settings, patient=True)
-            try:
+            with open_ledger(settings, patient=True) as engine:
                 return _check(engine, backup, started)
-            finally:
-                engine.dispose()
         finally:
             repository.drop_schema(outside, name)
-    finally:
-        outside.dispose()
 
 
 def _check(engine: Engine, backup: Opened, started: float) -> Restored:

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import pwd
-import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,8 +24,8 @@ from main_server.ca.authorities import Authorities
 from main_server.ca.recovery import follow
 from main_server.ca.revocation import publish
 from main_server.ca.revoked.repository import read_revocations
-from main_server.commanding import in_words
-from main_server.database import create_ledger_engine, transact
+from main_server.commanding import forbid_core_dumps, in_words
+from main_server.database import open_ledger, transact
 from main_server.settings import CaOnly
 
 REDIS_SECONDS = 3.0
@@ -73,15 +72,11 @@ class Opened:
 
 @contextmanager
 def opened(config: Path | None) -> Iterator[Opened]:
-    # A core dump would hold keys.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    forbid_core_dumps()
     with in_words("`gatepost cert list` shows what there is."):
         settings = load(CaOnly, config)
-        engine = create_ledger_engine(settings.database)
-        try:
+        with open_ledger(settings.database) as engine:
             yield Opened(engine, settings)
-        finally:
-            engine.dispose()
 
 
 def end(*, told: bool) -> None:

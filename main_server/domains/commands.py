@@ -15,7 +15,7 @@ from gatepost.domains import DomainSettings
 from gatepost.settings import load
 from main_server.ca.opening import actor
 from main_server.commanding import in_words
-from main_server.database import create_ledger_engine
+from main_server.database import open_ledger
 from main_server.domains import seeding, service
 from main_server.domains.documents import domain_document
 from main_server.domains.seeding import read_domains
@@ -114,12 +114,11 @@ def _tell(engine: Engine, name: str, words: str, *, json: bool) -> None:
 
 @contextmanager
 def _opened(config: Path | None) -> Iterator[Engine]:
-    with in_words("`gatepost domain list` shows which there are."):
-        engine = create_ledger_engine(load(DatabaseOnly, config).database)
-        try:
-            yield engine
-        finally:
-            engine.dispose()
+    with (
+        in_words("`gatepost domain list` shows which there are."),
+        open_ledger(load(DatabaseOnly, config).database) as engine,
+    ):
+        yield engine
 
 
 def _now() -> datetime:

@@ -23,7 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from gatepost.domains import DomainSettings
 from gatepost.errors import ConfigurationError, Invalid
 from gatepost.settings import load
-from main_server.database import create_ledger_engine
+from main_server.database import open_ledger
 from main_server.domains import service
 from main_server.domains.repository import Domain
 from main_server.settings import DatabaseOnly
@@ -82,15 +82,12 @@ def compare(folder: Path) -> list[str]:
     if not file.exists():
         return []
     wanted = read_domains(file)
-    engine = create_ledger_engine(load(DatabaseOnly, config).database)
-    try:
-        return differences(
-            wanted, {one.domain.domain: one.domain for one in service.list_all(engine)}
-        )
-    except SQLAlchemyError as error:
-        return [f"the ledger does not answer ({type(error).__name__}): {FILE} was not compared"]
-    finally:
-        engine.dispose()
+    with open_ledger(load(DatabaseOnly, config).database) as engine:
+        try:
+            listed = service.list_all(engine)
+        except SQLAlchemyError as error:
+            return [f"the ledger does not answer ({type(error).__name__}): {FILE} was not compared"]
+    return differences(wanted, {one.domain.domain: one.domain for one in listed})
 
 
 def _by_name(file: Path, listed: Any) -> dict[str, Any]:

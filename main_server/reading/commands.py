@@ -15,7 +15,7 @@ from gatepost.cli.words import COLOURS, ago
 from gatepost.queue import Queues, connect
 from gatepost.settings import load
 from main_server.commanding import in_words
-from main_server.database import Ledger, create_ledger_engine
+from main_server.database import Ledger, open_ledger
 from main_server.reading.documents import message_document
 from main_server.reading.story import Story, story_in_queue, story_of
 from main_server.reading.timeline import Kind, Step
@@ -40,16 +40,13 @@ def why(config: Path | None, message_id: str, queues: Sequence[str], *, json: bo
 async def _ask(
     settings: StoresOnly, message_id: UUID, names: Sequence[str], now: datetime
 ) -> Story:
-    engine = create_ledger_engine(settings.database)
-    try:
+    with open_ledger(settings.database) as engine:
         async with connect(settings.redis.address()) as redis:
             queues = Queues(redis, settings.redis.queue_name)
             try:
                 return await story_of(Ledger(engine, 1), queues, message_id, None, now)
             except OperationalError:
                 return await _ask_queues(queues, [None, *names], message_id, now)
-    finally:
-        engine.dispose()
 
 
 async def _ask_queues(

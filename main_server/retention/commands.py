@@ -16,7 +16,7 @@ from gatepost.errors import NotFound
 from gatepost.settings import load
 from main_server.ca.opening import actor
 from main_server.commanding import in_words
-from main_server.database import create_ledger_engine, transact
+from main_server.database import open_ledger, transact
 from main_server.retention import service
 from main_server.retention.holds import repository as holds
 from main_server.retention.holds.repository import Hold
@@ -184,12 +184,11 @@ def _subject(client: str | None, domain: str | None) -> Subject:
 
 @contextmanager
 def _opened(config: Path | None) -> Iterator[Engine]:
-    with in_words("`gatepost retention show` shows what there is."):
-        engine = create_ledger_engine(load(DatabaseOnly, config).database)
-        try:
-            yield engine
-        finally:
-            engine.dispose()
+    with (
+        in_words("`gatepost retention show` shows what there is."),
+        open_ledger(load(DatabaseOnly, config).database) as engine,
+    ):
+        yield engine
 
 
 def _now() -> datetime:

@@ -1,6 +1,5 @@
 """What `gatepost retention run` and `gatepost retention prove` do, and say."""
 
-import resource
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,8 +17,8 @@ from gatepost.cli.words import plural
 from gatepost.errors import ConfigurationError
 from gatepost.settings import load
 from main_server.ca.opening import actor
-from main_server.commanding import in_words
-from main_server.database import create_ledger_engine, transact
+from main_server.commanding import forbid_core_dumps, in_words
+from main_server.database import open_ledger, transact
 from main_server.keys import repository as keys
 from main_server.keys.alone import Busy
 from main_server.keys.key_file import read_master_keys
@@ -91,15 +90,13 @@ def is_behind(connection: Connection) -> str | None:
 
 @contextmanager
 def _opened(config: Path | None) -> Iterator[Place]:
-    # A core dump would hold keys.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    forbid_core_dumps()
     with in_words("`gatepost retention status` shows what there is."), _later():
         settings = load(RetentionSettings, config)
         faults = settings.faults() if settings.environment == "production" else []
         if faults:
             raise ConfigurationError("not in production:\n" + "\n".join(faults))
-        engine = create_ledger_engine(settings.database, patient=True)
-        try:
+        with open_ledger(settings.database, patient=True) as engine:
             yield Place(
                 engine,
                 MasterKeys(partial(read_master_keys, settings.keys.master_key_file)),
@@ -108,8 +105,6 @@ def _opened(config: Path | None) -> Iterator[Place]:
                 actor(),
                 datetime.now(UTC).replace(tzinfo=None),
             )
-        finally:
-            engine.dispose()
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """What `gatepost user …` does, and says."""
 
-import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -17,8 +16,8 @@ from gatepost.cli.words import moment
 from gatepost.people import UserRole
 from gatepost.settings import load
 from main_server.ca.opening import actor
-from main_server.commanding import in_words
-from main_server.database import create_ledger_engine, transact
+from main_server.commanding import forbid_core_dumps, in_words
+from main_server.database import open_ledger, transact
 from main_server.settings import UsersOnly
 from main_server.users import links, repository, service
 from main_server.users.names import client_ids_of, parse_name
@@ -150,15 +149,11 @@ def _full_name(user: User) -> str:
 
 @contextmanager
 def _opened(config: Path | None) -> Iterator[tuple[Engine, str | None]]:
-    # A core dump would hold links.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    forbid_core_dumps()
     with in_words("`gatepost user list` shows who there is."):
         settings = load(UsersOnly, config)
-        engine = create_ledger_engine(settings.database)
-        try:
+        with open_ledger(settings.database) as engine:
             yield engine, settings.portal_url
-        finally:
-            engine.dispose()
 
 
 def _aware(time: datetime) -> datetime:
