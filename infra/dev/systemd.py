@@ -3,7 +3,6 @@
 They look at units, users and folders in a tree of their own; nothing is started by them.
 """
 
-import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -59,10 +58,9 @@ def _unpacked(folder: Path) -> Systemd | None:
             return None
         with step("unpacking systemd"):
             apt.unpack(["systemd"], folder)
-    own = [*folder.glob("usr/lib/*-linux-*/systemd"), *folder.glob("lib/*-linux-*/systemd")]
-    libraries = os.pathsep.join([*map(str, own), libraries_of(folder)])
+    where = {"LD_LIBRARY_PATH": libraries_of(folder)}
     places = (folder / "usr" / "bin", folder / "bin")
-    found = (_systemd(place, {"LD_LIBRARY_PATH": libraries}) for place in places)
+    found = (_systemd(place, where) for place in places)
     return next((one for one in found if one), None)
 
 

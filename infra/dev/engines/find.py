@@ -111,9 +111,11 @@ def clean_environment() -> dict[str, str]:
 
 
 def libraries_of(folder: Path) -> str:
-    """Where the libraries of unpacked packages are, as LD_LIBRARY_PATH says it."""
-    libraries = [*folder.glob("usr/lib/*-linux-*"), *folder.glob("lib/*-linux-*")]
-    return os.pathsep.join(map(str, libraries))
+    """Where the libraries of unpacked packages are, as LD_LIBRARY_PATH says it; those as well that
+    packages keep in a folder for themselves, where installed ones find them by its whole path."""
+    common = [*folder.glob("usr/lib/*-linux-*"), *folder.glob("lib/*-linux-*")]
+    own = {library.parent for place in common for library in place.glob("*/lib*.so*")}
+    return os.pathsep.join(map(str, [*common, *sorted(own)]))
 
 
 def _on_this_machine(name: str, least: tuple[int, int]) -> Engine | None:
