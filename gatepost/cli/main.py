@@ -18,6 +18,7 @@ from gatepost.cli.commands import Commands
 from gatepost.cli.enrol import enrol
 from gatepost.cli.failure import EXIT_OF_KIND, Failure, exits_text
 from gatepost.cli.message import message
+from gatepost.cli.problem import problem
 from gatepost.cli.subject import subject
 from gatepost.cli.whoami import whoami
 
@@ -46,6 +47,7 @@ app.add_typer(cert, name="cert")
 app.add_typer(message, name="message")
 app.add_typer(subject, name="subject")
 app.command()(enrol)
+app.command()(problem)
 app.command()(whoami)
 
 

@@ -19,6 +19,7 @@ from gatepost.client import (
     Unavailable,
     UnexpectedAnswer,
 )
+from gatepost.explaining import explain
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,8 @@ def _hint(error: GatepostError, connection: Connection) -> str | None:
             f"In use: {connection.url} with --ca {connection.ca} --cert {connection.cert} "
             f"--key {connection.key}"
         )
-    return None
+    known = explain(error.type) if error.type else None
+    return f"More: gatepost problem {known.kind.slug}" if known else None
 
 
 @contextmanager

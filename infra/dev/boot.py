@@ -42,6 +42,7 @@ COMMANDS = {
         "lint, then all tests (arguments go to pytest)", "infra.dev.commands.test", "test"
     ),
     "lint": Command("ruff, mypy, import-linter, shellcheck", "infra.dev.commands.lint", "test"),
+    "docs": Command("the documents, as a site in var/docs", "infra.dev.commands.docs", "test"),
     "lock": Command("choose versions anew and write locks/", "infra.dev.commands.lock", "boot"),
     "bench": Command(
         "measure (bench queue runs bench/queue.py)", "infra.dev.commands.bench", "bench"

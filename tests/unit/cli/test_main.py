@@ -22,7 +22,7 @@ def test_help_explains_the_exit_codes(alone: Command) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("message",), ("message", "send"), ("message", "show"), ("whoami",)]
+    "arguments", [("message",), ("message", "send"), ("message", "show"), ("whoami",), ("problem",)]
 )
 def test_every_command_has_help(alone: Command, arguments: tuple[str, ...]) -> None:
     ran = alone(*arguments, "-h")

@@ -138,7 +138,7 @@ def has_path(name: str) -> bool:
     if path.parent == Place(VAR).pki:
         return path.stem in {*ORDERS, "ca"} and path.suffix in (".pem", ".key")
     place = Place(VAR)
-    made = [paths.VENV, paths.BOOT, paths.CACHE, paths.ENGINES]
+    made = [paths.VENV, paths.BOOT, paths.CACHE, paths.DOCS, paths.ENGINES]
     made += [place.config, place.pki, place.secrets, place.run, place.logs, place.status_file]
     return any(path.is_relative_to(one) for one in made)
 

@@ -1,0 +1,47 @@
+"""`./dev docs`: the documents as a site, into var/docs. A link that leads nowhere fails it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from infra.dev.paths import DOCS, ROOT
+from infra.dev.steps import Failure, give_up, step
+from infra.site.checking import wrong_with_site
+from infra.site.generated import write_pages
+
+SETTINGS = ROOT / "infra" / "site"
+USAGE = """\
+./dev docs            the documents as a site, into var/docs
+./dev docs --write    the same, and before it the pages that programs write"""
+
+
+def build(folder: Path) -> Path:
+    """The folder of the site. Warnings are errors, and all of them are told."""
+    site = folder / "site"
+    options = ["--fail-on-warning", "--fresh-env", "--quiet", "--jobs", "2"]
+    places = ["-d", str(folder / "read"), "-c", str(SETTINGS), "-b", "html", str(ROOT), str(site)]
+    command = [sys.executable, "-m", "sphinx", *options, *places]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
+    if done.returncode:
+        raise Failure(f"The documents can't be made a site:\n{done.stderr.strip()}")
+    if wrong := wrong_with_site(site):
+        raise Failure("\n".join(["The site isn't whole:", *wrong]))
+    return site
+
+
+def main(arguments: list[str]) -> None:
+    if arguments not in ([], ["--write"]):
+        print(USAGE, file=sys.stderr)
+        sys.exit(0 if arguments == ["--help"] else 2)
+    if arguments:
+        print(*(f"{name} is new" for name in write_pages()), sep="\n")
+    with step("the documents, as a site"):
+        site = build(DOCS)
+    print(f"Open {(site / 'index.html').as_uri()}")
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except Failure as failure:
+        give_up(failure)

@@ -1,0 +1,41 @@
+"""The pages that are written by programs, out of what the code says: `./dev docs --write`.
+
+They are committed, so that they can be read without building anything; a test compares.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from infra.dev.paths import ROOT
+from infra.site import problems
+
+FOLDERS = ("docs/problems",)
+"""In these, whatever isn't written now has no place any more."""
+
+
+def pages() -> Mapping[str, str]:
+    """Each by its path from the checkout."""
+    return problems.pages()
+
+
+def write_pages(root: Path = ROOT) -> list[str]:
+    """Those that have changed."""
+    wanted = pages()
+    changed = [name for name, text in wanted.items() if _read(root / name) != text]
+    for name in changed:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(wanted[name], encoding="utf-8")
+    gone = [name for name in written(root) if name not in wanted]
+    for name in gone:
+        (root / name).unlink()
+    return [*changed, *gone]
+
+
+def written(root: Path = ROOT) -> list[str]:
+    """What is in the folders that are ours alone."""
+    files = (file for folder in FOLDERS for file in sorted((root / folder).glob("*")))
+    return [str(file.relative_to(root)) for file in files]
+
+
+def _read(file: Path) -> str | None:
+    return file.read_text(encoding="utf-8") if file.exists() else None
