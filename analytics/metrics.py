@@ -4,13 +4,13 @@ One tells of the last run, one of the last that went well and stays when one fai
 night for 26 hours" can be seen, whatever has happened since.
 """
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry, Gauge, generate_latest
+from prometheus_client import CollectorRegistry, Gauge
 
 from analytics.nightly import Done
+from gatepost import textfile
 
 LAST = "gatepost_analytics_{kind}_last_run.prom"
 SUCCESS = "gatepost_analytics_{kind}_success.prom"
@@ -46,7 +46,7 @@ class Metrics:
         if kind == "nightly":
             words = "What is unusual about the last published day."
             _gauge(registry, "gatepost_analytics_unusual", words, kind, done.unusual)
-        self._write(SUCCESS.format(kind=kind), registry)
+        textfile.write(self._folder, SUCCESS.format(kind=kind), registry)
 
     def failed(self, kind: str, seconds: float, *, disagree: bool) -> None:
         """`disagree`: because the lake hasn't what the ledger has."""
@@ -75,15 +75,7 @@ class Metrics:
             kind,
             seconds,
         )
-        self._write(LAST.format(kind=kind), registry)
-
-    def _write(self, name: str, registry: CollectorRegistry) -> None:
-        if self._folder is None:
-            return
-        draft = self._folder / f".{name}.{os.getpid()}"
-        draft.write_bytes(generate_latest(registry))
-        draft.chmod(0o644)  # the collector is somebody else
-        draft.replace(self._folder / name)
+        textfile.write(self._folder, LAST.format(kind=kind), registry)
 
 
 def _gauge(registry: CollectorRegistry, name: str, words: str, kind: str, value: float) -> None:

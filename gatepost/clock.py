@@ -73,10 +73,17 @@ class Clock:
         if self._suspected:
             leap = (self._suspected[-1] - self._base) / 1000
             return f"the shared clock leapt by {leap:.1f} s; that is not believed yet"
-        off = _wall_ms() - _steady_ms() - self._base
+        off = self.ahead_ms
         if abs(off) <= WORTH_NOTING_MS:
             return None
         return f"this machine's clock is off by {off / 1000:.1f} s; it is being corrected"
+
+    @property
+    def ahead_ms(self) -> int:
+        """How far this machine's clock is ahead of this one; as a reference that has leapt would
+        have it, though that isn't believed yet."""
+        base = self._suspected[-1] if self._suspected else self._base
+        return _wall_ms() - _steady_ms() - base
 
 
 def _wall_ms() -> int:

@@ -57,6 +57,7 @@ from main_server.users.administering import create_router as create_administerin
 from main_server.users.endpoints import create_router as create_users_router
 from main_server.users.passwords import Passwords
 from main_server.users.rights import create_router as create_rights_router
+from main_server.watching.loop import start_watching
 
 
 async def main(settings: MainServerSettings, child: Child) -> None:
@@ -78,20 +79,19 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         },
     )
     async with redis, Loops(child.stop) as loops:
-        start_speaking(loops, child, redis, voice)
+        start_speaking(loops, child, redis, voice, clock, redis_clock)
         keyring = await _wait_for_keyring(child, ledger, masters, callers, clock)
         checks = Checks(child.log, ledger, redis, safety)
         if keyring is not None:
             await checks.wait(child.stop)
         if keyring is None or child.stop.is_set():
             return
-        ca = OnlineCa(child.log, settings.ca, ledger, clock, redis)
         context = Context(
             RequestLedger(ledger),
             keyring,
             clock,
             callers,
-            ca,
+            OnlineCa(child.log, settings.ca, ledger, clock, redis),
             watched.revoked,
             watched.source,
             Passwords(),
@@ -105,11 +105,12 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         loops.start(redrive_loop(child.stop, child.log, ledger, clock))
         loops.start(audit_loop(child.stop, child.log, ledger, clock))
         loops.start(redis_loop(child.stop, child.log, redis, watch, redis_clock))
+        start_watching(loops, child.stop, redis, ledger, clock)
         context.overview.start(loops, child.stop, redis)
         loops.start(answers_loop(child.stop, ledger, clock, context.overview.heard))
         loops.start(housekeeping_loop(child.stop, child.log, ledger, clock))
         loops.start(checks.loop(child.stop))
-        ca.start(loops, child.stop)
+        context.ca.start(loops, child.stop)
         loops.start(keys_loop(child.stop, child.log, ledger, keyring, redis_clock, settings.keys))
         _start_ports(loops, child, context, watched)
 

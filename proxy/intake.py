@@ -4,6 +4,7 @@ I1: a sender is answered only after a store has committed the message.
 I7: a message is sealed to the main server before it leaves this process's memory.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -13,13 +14,14 @@ from gatepost.bundle import KnownClient
 from gatepost.clock import Clock, iso
 from gatepost.content import Content, encode_content
 from gatepost.envelope import Envelope
-from gatepost.errors import Unavailable
+from gatepost.errors import OutcomeUnknown, Unavailable
 from gatepost.ids import MessageIds, id_ms
 from gatepost.queue import Queues
 from gatepost.sealing import Sealer
 from proxy.admission import Submission
 from proxy.commit import Commit
 from proxy.keyed import Committed, Key, KeyedCommit, make_key
+from proxy.metrics import REPLAYED, UNAVAILABLE, UNKNOWN
 from proxy.senders import Senders
 
 
@@ -42,7 +44,13 @@ class Accepted(msgspec.Struct, frozen=True):
 
 class Intake:
     def __init__(
-        self, clock: Clock, senders: Senders, queues: Queues, commit: Commit, keyed: KeyedCommit
+        self,
+        clock: Clock,
+        senders: Senders,
+        queues: Queues,
+        commit: Commit,
+        keyed: KeyedCommit,
+        count: Callable[[str], None],
     ) -> None:
         self._clock = clock
         self._ids = MessageIds(clock)
@@ -51,6 +59,7 @@ class Intake:
         self._queues = queues
         self._commit = commit
         self._keyed = keyed
+        self._count = count
 
     async def accept(
         self, submission: Submission, client: KnownClient, key: str | None, trace: Trace
@@ -59,23 +68,35 @@ class Intake:
 
         Raises if the message isn't safe, or if that can't be known.
         """
+        try:
+            committed = await self._committed(submission, client, key, trace)
+        except Unavailable:
+            self._count(UNAVAILABLE)
+            raise
+        except OutcomeUnknown:
+            self._count(UNKNOWN)
+            raise
+        self._count(REPLAYED if committed.replayed else committed.durability)
+        queued_at = iso(id_ms(committed.message_id))
+        accepted = Accepted(committed.message_id, "queued", queued_at, committed.durability)
+        return accepted, committed.replayed
+
+    async def _committed(
+        self, submission: Submission, client: KnownClient, key: str | None, trace: Trace
+    ) -> Committed:
         if not self._clock.known:
             raise Unavailable("This proxy does not know the time yet; try again in a moment.")
         message_id = self._ids.new()
         if key is None:
             envelope = self._envelop(message_id, submission, client, trace)
-            committed = Committed(message_id, await self._commit.side_by_side(envelope))
-        else:
-            client_id = client.identity.client_id
-            named = make_key(self._senders.bundle.mac_key, client_id, key, submission)
-            committed = await self._keyed.commit(
-                named,
-                message_id,
-                lambda decided: self._envelop(decided, submission, client, trace, named),
-            )
-        queued_at = iso(id_ms(committed.message_id))
-        accepted = Accepted(committed.message_id, "queued", queued_at, committed.durability)
-        return accepted, committed.replayed
+            return Committed(message_id, await self._commit.side_by_side(envelope))
+        client_id = client.identity.client_id
+        named = make_key(self._senders.bundle.mac_key, client_id, key, submission)
+        return await self._keyed.commit(
+            named,
+            message_id,
+            lambda decided: self._envelop(decided, submission, client, trace, named),
+        )
 
     def _envelop(
         self,

@@ -25,10 +25,11 @@ from proxy.claims import Claims
 from proxy.commit import Commit
 from proxy.depths import Depths, depths_loop
 from proxy.edge import Edge
-from proxy.endpoints import MESSAGES, create_app
+from proxy.endpoints import MESSAGES, POSTS, create_app
 from proxy.intake import Intake
 from proxy.keyed import KeyedCommit
 from proxy.limits import Limits
+from proxy.metrics import IntakeMetrics
 from proxy.renewal import Renewals
 from proxy.revocations import RevocationsCache
 from proxy.senders import Senders
@@ -48,7 +49,7 @@ async def main(settings: ProxySettings, child: Child) -> None:
         heard: Redis = await stack.enter_async_context(connect(settings.redis.address(), 2))
         senders, depths, live = Senders(), Depths(settings.server.workers), Live(child.log)
         revoked.when_revoked(live.cut)
-        commit = _make_commit(settings, child.log, queues, main_server)
+        commit, counted = _make_commit(settings, child.log, queues, main_server)
         watch = RedisWatch(answers=commit.queue_answers)
         keyed = KeyedCommit(Claims(redis), commit)
         edge = Edge(
@@ -57,11 +58,11 @@ async def main(settings: ProxySettings, child: Child) -> None:
             depths=depths,
             limits=Limits(redis, settings.server.workers, settings.rate_limiting),
             rules=settings.validation,
-            intake=Intake(clock, senders, queues, commit, keyed),
+            intake=Intake(clock, senders, queues, commit, keyed, counted.count),
             statuses=Statuses(main_server, queues),
             renewals=Renewals(main_server),
         )
-        metrics = RequestMetrics("proxy")
+        metrics = RequestMetrics("proxy", POSTS, (200, 202, 500, 503))
         app = Requests(create_app(edge), child.log, metrics)
         tls = replaced.open_port(settings.tls.files(), live, lambda: senders.anchors)
         lists = RevocationsCache(settings.cache.folder, child.log)
@@ -110,12 +111,19 @@ async def main(settings: ProxySettings, child: Child) -> None:
             loops.start(replaced.loop(child.stop))
             loops.start(lists.loop(child.stop))
             loops.start(serve(app, child.listeners[0], tls, child.stop, live))
-            start_speaking(loops, child, redis, voice)
+            start_speaking(loops, child, redis, voice, clock)
 
 
 def _make_commit(
     settings: ProxySettings, log: Log, queues: Queues, main_server: httpx.AsyncClient
-) -> Commit:
-    queue, timeout = QueueStore(queues, log), settings.main_server.timeout
-    ledger = LedgerStore(main_server, timeout, log, queue_skipped=lambda: queue.breaker.open)
-    return Commit(queue, ledger)
+) -> tuple[Commit, IntakeMetrics]:
+    metrics = IntakeMetrics()
+    queue = QueueStore(queues, log, metrics.timing("queue"))
+    ledger = LedgerStore(
+        main_server,
+        settings.main_server.timeout,
+        log,
+        queue_skipped=lambda: queue.breaker.open,
+        took=metrics.timing("ledger"),
+    )
+    return Commit(queue, ledger), metrics

@@ -5,6 +5,7 @@ the same message twice is committing it once, in both.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -29,6 +30,8 @@ from proxy.breaker import Breaker
 from proxy.groups import Group
 
 R = TypeVar("R")
+Took = Callable[[float], None]
+"""Is told how many seconds each commit took that came through."""
 
 PACE_SECONDS = 0.02
 """Between groups: each costs a call and a flush to disk, however small it is."""
@@ -57,8 +60,9 @@ _CLEAN = (QueueFull, QueueLoading, QueueReadOnly, QueueUnreachable)
 class QueueStore:
     """Each queue has groups of its own: what becomes of one domain's says nothing of another's."""
 
-    def __init__(self, queues: Queues, log: Log) -> None:
+    def __init__(self, queues: Queues, log: Log, took: Took = lambda _: None) -> None:
         self._queues = queues
+        self._took = took
         self._lanes: dict[str, _Lane] = {}
         self.breaker = Breaker("queue", log)
 
@@ -85,7 +89,7 @@ class QueueStore:
     def _lane(self, envelope: Envelope) -> "_Lane":
         lane = self._lanes.get(envelope.queue)
         if lane is None:
-            lane = _Lane(self._queues.named(envelope.queue), self.breaker)
+            lane = _Lane(self._queues.named(envelope.queue), self.breaker, self._took)
             self._lanes[envelope.queue] = lane
         return lane
 
@@ -93,15 +97,18 @@ class QueueStore:
 class _Lane:
     """The way into one queue."""
 
-    def __init__(self, queue: Queue, breaker: Breaker) -> None:
+    def __init__(self, queue: Queue, breaker: Breaker, took: Took) -> None:
         self._queue = queue
         self._breaker = breaker
+        self._took = took
         self.enqueueing: Group[Waiting, None] = Group(self._enqueue, pace_seconds=PACE_SECONDS)
         self.exposing: Group[bytes, bool] = Group(self._expose)
         self.withdrawing: Group[bytes, bool] = Group(self._withdraw)
 
     async def _enqueue(self, group: list[Waiting]) -> list[None]:
+        began = time.perf_counter()
         await self._try(self._queue.enqueue([_entry(one) for one in group]))
+        self._took(time.perf_counter() - began)
         return [None] * len(group)
 
     async def _expose(self, group: list[bytes]) -> list[bool]:
@@ -129,10 +136,12 @@ class LedgerStore:
         timeout_seconds: float,
         log: Log,
         queue_skipped: Callable[[], bool] = lambda: False,
+        took: Took = lambda _: None,
     ) -> None:
         self._main_server = main_server
         self._timeout = timeout_seconds
         self._queue_skipped = queue_skipped
+        self._took = took
         self.breaker = Breaker("ledger", log)
         self._registering: Group[Envelope, RegisterResult] = Group(
             self._register, pace_seconds=PACE_SECONDS
@@ -147,6 +156,7 @@ class LedgerStore:
     async def _register(self, group: list[Envelope]) -> list[RegisterResult]:
         envelopes = [msgspec.Raw(encode(one)) for one in group]
         body = encode_json(RegisterRequest(envelopes, queue_skipped=self._queue_skipped()))
+        began = time.perf_counter()
         try:
             results = await self._post(body)
         except (StoreRefused, StoreUnknown) as error:
@@ -154,6 +164,7 @@ class LedgerStore:
             raise
         if len(results) != len(group):
             raise StoreUnknown("the main server answers about other messages")
+        self._took(time.perf_counter() - began)
         self.breaker.hit()
         return results
 

@@ -13,6 +13,7 @@ from prometheus_client import Counter, Histogram
 from gatepost.clock import Clock
 from gatepost.contract import NO_ENVELOPE, DeliverResult, Result, SettleItem, Settlement
 from gatepost.envelope import trace_of
+from gatepost.ids import id_ms
 from gatepost.logs import Log
 from gatepost.loops import pause
 from gatepost.metrics import LATENCY_SECONDS
@@ -34,6 +35,9 @@ TURN_SECONDS_EACH, TURN_SECONDS = 0.005, 0.1
 at most: the more there is to do, the more share one call and one flush to disk. A single message
 comes through at once, and so does what waits in another queue."""
 
+UNDER_WAY_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200, 43_200, 345_600)
+"""Up to the longest that a message may live."""
+
 
 class DeliveryMetrics:
     """Made once the metrics folder is known, hence not at import."""
@@ -42,9 +46,29 @@ class DeliveryMetrics:
         self.attempts = Counter("gatepost_worker_attempts", "Attempts by result", ["result"])
         self.outages = Counter("gatepost_worker_outages", "Batches given back after an outage")
         self.late = Counter("gatepost_worker_late", "Settlements refused: the lease was lost")
+        self.retries = Counter("gatepost_worker_retries", "Messages that wait for another attempt")
+        self.failures = Counter(
+            "gatepost_worker_failures", "Messages that were given up, by reason", ["reason"]
+        )
         self.seconds = Histogram(
             "gatepost_worker_deliver_seconds", "Time of a batch", buckets=LATENCY_SECONDS
         )
+        self.under_way = Histogram(
+            "gatepost_worker_under_way_seconds",
+            "From a message's acceptance to its delivery",
+            buckets=UNDER_WAY_SECONDS,
+        )
+        for result in Result:  # a first one must show as a rise, not as a beginning
+            self.attempts.labels(result)
+        for reason in Reason:
+            self.failures.labels(reason.name.lower())
+
+    def attempted(self, result: DeliverResult, decision: Decision) -> None:
+        self.attempts.labels(result.result).inc()
+        if decision.outcome is Outcome.RETRY_LATER:
+            self.retries.inc()
+        elif decision.outcome is Outcome.DEAD_LETTER:
+            self.failures.labels((decision.reason or Reason.REFUSED).name.lower()).inc()
 
 
 class Deliverer:
@@ -163,7 +187,10 @@ class Deliverer:
     ) -> None:
         self._metrics.seconds.observe(took_ms / 1000)
         for delivery, result, decision in zip(deliveries, results, decisions, strict=True):
-            self._metrics.attempts.labels(result.result).inc()
+            self._metrics.attempted(result, decision)
+            if result.result is Result.DELIVERED:
+                accepted = id_ms(UUID(bytes=delivery.id))
+                self._metrics.under_way.observe(max(0, self._clock.now_ms() - accepted) / 1000)
             trace = trace_of(delivery.payload)
             if what := _counted_as(result, decision):
                 self._tally.count(what, trace.get("domain", ""))

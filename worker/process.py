@@ -79,4 +79,4 @@ async def main(settings: WorkerSettings, child: Child) -> None:
             loops.start(expiry_loop(child.stop, served[0], deliverer, breaker))
             loops.start(queues_loop(child.stop, main_server, breaker, queues, served))
             loops.start(redis_loop(child.stop, child.log, redis, watch, clock))
-            start_speaking(loops, child, redis, voice)
+            start_speaking(loops, child, redis, voice, clock)

@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 from prometheus_client import Counter, Histogram
@@ -49,7 +50,11 @@ def context_of(scope: Scope) -> Context:
 class RequestMetrics:
     """Made once the metrics folder is known, hence not at import."""
 
-    def __init__(self, service: str) -> None:
+    def __init__(
+        self, service: str, routes: Sequence[str] = (), statuses: Sequence[int] = ()
+    ) -> None:
+        """These routes are there from the start with each of these statuses, so that a first one
+        shows as a rise."""
         self._requests = Counter(
             f"gatepost_{service}_requests", "Requests by route and status", ["route", "status"]
         )
@@ -60,6 +65,8 @@ class RequestMetrics:
             buckets=LATENCY_SECONDS,
         )
         self._children: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
+        for route, status in product(routes, statuses):
+            self._requests.labels(route, status)
 
     def observe(self, route: str, status: int, seconds: float) -> None:
         children = self._children.get((route, status))

@@ -29,6 +29,7 @@ from gatepost.service.forking import Running, fork
 from gatepost.service.notify import Manager, manager_loop
 from gatepost.service.ops import Check, Checks, operators_app
 from gatepost.service.serving import serve
+from gatepost.service.standing import Standing, families
 
 HEARTBEAT_SECONDS = 1.0
 LATE_AFTER_SECONDS = 5.0
@@ -107,13 +108,14 @@ class Supervisor:
         self._keepers: dict[_Place, asyncio.Task[None]] = {}
         self._stop = asyncio.Event()
         self._failed = False
+        self._deaths = 0
         self._group = asyncio.TaskGroup()
 
     async def run(self, manager: Manager, settings: Changing) -> bool:
         """Until told to stop; says whether a child had to be killed for it."""
         self._obey_signals(asked := asyncio.Event())
         gc.freeze()  # what is loaded by now stays shared with the children
-        app = operators_app(self.readiness, lambda: metrics.exposition(self._metrics))
+        app = operators_app(self.readiness, self.exposition)
         ended = asyncio.Event()
         async with self._group as group:
             for _ in range(self._processes):
@@ -132,8 +134,7 @@ class Supervisor:
 
     def readiness(self) -> tuple[bool, dict[str, Any]]:
         """Ready when every child is there, heard of, and content with each of its dependencies."""
-        children = [place.child for place in self._keepers if place.child is not None]
-        heard = [c.checks for c in children if c.checks is not None]
+        heard = self._heard()
         complete = len(heard) >= self._processes and not self._stop.is_set()
         checks = {"processes": Check(complete, f"{len(heard)} of {self._processes}")}
         for name in sorted({name for one in heard for name in one}):
@@ -141,6 +142,15 @@ class Supervisor:
             checks[name] = min(said, key=lambda check: (check.ok, check.detail is None))
         shown = {name: check._asdict() for name, check in checks.items()}
         return all(check.ok for check in checks.values()), shown
+
+    def exposition(self) -> bytes:
+        ready, _ = self.readiness()
+        standing = Standing(ready, self._processes, self._heard(), self._deaths)
+        return metrics.exposition(self._metrics, *families(standing))
+
+    def _heard(self) -> list[Checks]:
+        children = [place.child for place in self._keepers if place.child is not None]
+        return [child.checks for child in children if child.checks is not None]
 
     def turning(self) -> bool:
         """Whether every child has been heard of lately, but for those that are to end."""
@@ -206,6 +216,7 @@ class Supervisor:
         del self._running[child.pid]
         metrics.forget_process(self._metrics, child.pid)
         if died:
+            self._deaths += 1
             self._log.warning("process.died", child=child.pid, how=how)
 
     def _fork(self, main: Main | None = None) -> Running:

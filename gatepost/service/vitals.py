@@ -11,7 +11,9 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from gatepost import __version__
+from gatepost.clock import Clock
 from gatepost.loops import Loops, pause
+from gatepost.service.clocks import clocks_loop
 from gatepost.service.ops import Checks
 from gatepost.service.supervisor import Child
 from gatepost.vitals import (
@@ -66,10 +68,11 @@ def _cut(detail: str | None) -> str | None:
     return detail and detail[:MOST_CHARACTERS]
 
 
-def start_speaking(loops: Loops, child: Child, redis: Redis, voice: Voice) -> None:
-    """To its supervisor, and to whoever listens."""
+def start_speaking(loops: Loops, child: Child, redis: Redis, voice: Voice, *clocks: Clock) -> None:
+    """To its supervisor, and to whoever listens; of its clocks to Prometheus."""
     loops.start(child.heart_loop(voice.checks))
     loops.start(vitals_loop(child.stop, redis, voice))
+    loops.start(clocks_loop(child.stop, *clocks))
 
 
 async def vitals_loop(stop: asyncio.Event, redis: Redis, voice: Voice) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine
 from gatepost.clock import Clock, from_ms, to_ms
 from gatepost.ids import MessageIds
 from main_server.audit import repository as audit
-from main_server.audit.chain import Entry, Head
+from main_server.audit.chain import SYSTEM, Entry, Head
 from main_server.audit.checks import repository
 from main_server.audit.checks.repository import Check
 from main_server.audit.verify import PIECE, START, Followed, ends_before, follow
@@ -19,6 +19,7 @@ from main_server.database import transact
 
 PAUSE = timedelta(milliseconds=100)
 """Between two turns: ten thousand entries a second, beside all else that a main server does."""
+BY_ITSELF = timedelta(days=1)
 SUBJECT = "audit log"
 
 _ids = MessageIds(Clock())
@@ -49,6 +50,15 @@ def start(engine: Engine, actor: str, now: datetime) -> Check:
         return check
 
     return transact(engine, work)
+
+
+def start_if_due(engine: Engine, now: datetime) -> Check | None:
+    """Once a day nobody has to ask for it."""
+    last = latest(engine)
+    moment = from_ms(to_ms(now))
+    if last is not None and (last.ended_at is None or last.ended_at > moment - BY_ITSELF):
+        return None
+    return start(engine, SYSTEM, now)
 
 
 def latest(engine: Engine) -> Check | None:

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -15,6 +14,7 @@ from gatepost.cli.output import Output
 from gatepost.cli.words import duration, plural
 from gatepost.errors import ConfigurationError
 from gatepost.settings import load
+from main_server.backup import metrics
 from main_server.backup.content import LEDGER, Backup, Opened, find, find_all
 from main_server.backup.create import create
 from main_server.backup.restore import drill, extract_files, restore
@@ -25,9 +25,6 @@ from main_server.database import open_ledger
 from main_server.keys.backup.form import read_passphrase
 
 T = TypeVar("T")
-LAST_RUN = "gatepost_backup_last_run.prom"
-LAST_SUCCESS = "gatepost_backup_last_success.prom"
-LAST_DRILL = "gatepost_backup_drill_last_success.prom"
 AFTERWARDS = """\
 What remains, in this order:
   put the newest published list of what is revoked where ca.crl_file says
@@ -45,16 +42,10 @@ def make(config: Path | None, *, json: bool) -> None:
             ):
                 made = create(engine, settings, tell)
         except BaseException:
-            _measure(settings, LAST_RUN, {"gatepost_backup_last_run_ok": 0})
+            metrics.tell_failure(settings.metrics_folder)
             raise
         seconds = time.monotonic() - started
-        said = {
-            "gatepost_backup_last_success_timestamp_seconds": time.time(),
-            "gatepost_backup_last_success_seconds": seconds,
-            "gatepost_backup_last_success_bytes": made.bytes,
-        }
-        _measure(settings, LAST_RUN, {"gatepost_backup_last_run_ok": 1})
-        _measure(settings, LAST_SUCCESS, said)
+        metrics.tell_success(settings.metrics_folder, seconds, made.bytes)
     words = f"{made.folder}: {_size(made)}, in {duration(seconds)}."
     _tell(output, _document(made) | {"seconds": round(seconds, 3)}, words)
 
@@ -122,11 +113,7 @@ def rehearse(config: Path | None, name: str | None, *, json: bool) -> None:
         opened = _open(settings, name)
         with _bar("restoring, for trial", _length(opened), shown=not json) as tell:
             done = drill(scratch, opened, tell)
-        said = {
-            "gatepost_backup_drill_last_success_timestamp_seconds": time.time(),
-            "gatepost_backup_drill_last_success_seconds": done.seconds,
-        }
-        _measure(settings, LAST_DRILL, said)
+        metrics.tell_drill(settings.metrics_folder, done.seconds)
     words = f"{opened.backup.name}: {_restored(done.messages, done.audit_entries, done.seconds)}"
     document = {"backup": opened.backup.name, "messages": done.messages}
     _tell(Output(json=json), document | {"seconds": round(done.seconds, 3)}, words)
@@ -175,16 +162,6 @@ def _bar(words: str, total: int | None, *, shown: bool) -> Iterator[Callable[[in
     with Progress(*columns, console=screen, disable=not (shown and screen.is_terminal)) as bar:
         task = bar.add_task(words, total=total)
         yield lambda count: bar.advance(task, count)
-
-
-def _measure(settings: BackupSettings, file: str, said: Mapping[str, float]) -> None:
-    """For the node exporter: what has failed leaves untouched what went well before."""
-    if settings.metrics_folder is None:
-        return
-    registry = CollectorRegistry()
-    for name, value in said.items():
-        Gauge(name, "Of `gatepost backup`.", registry=registry).set(value)
-    write_to_textfile(str(settings.metrics_folder / file), registry)
 
 
 def _document(backup: Backup) -> dict[str, object]:

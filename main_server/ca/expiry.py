@@ -21,14 +21,24 @@ class ExpiryMetrics:
     def __init__(self) -> None:
         self._count = Gauge(
             "gatepost_certificates_expiring",
-            "Active certificates that expire within so many days",
+            "Certificates in the last third of their life that expire within so many days",
             ["days"],
             multiprocess_mode="livemax",
+        )
+
+        self._left = Gauge(
+            "gatepost_ca_seconds_left",
+            "Until a certificate of the CA's own is over: the root's, the signing one's",
+            ["certificate"],
+            multiprocess_mode="livemin",
         )
 
     def show(self, counts: dict[int, int]) -> None:
         for days, count in counts.items():
             self._count.labels(str(days)).set(count)
+
+    def show_ca(self, certificate: str, not_after: datetime, now: datetime) -> None:
+        self._left.labels(certificate).set((not_after - now).total_seconds())
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +59,7 @@ def look_for_expiring(engine: Engine, now: datetime) -> Look:
             if (one.days_announced is None or one.days_announced > days)
             and claim_announcement(connection, one.serial, days)
         ]
-        return Look({most: sum(days <= most for days, _ in staged) for most in DAYS}, news)
+        overdue = [days for days, one in staged if one.is_overdue(now)]
+        return Look({most: sum(days <= most for days in overdue) for most in DAYS}, news)
 
     return transact(engine, work)

@@ -6,6 +6,7 @@ restored from is taken back from the file, at the start and whenever the ledger 
 """
 
 import asyncio
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from cryptography import x509
@@ -70,6 +71,10 @@ class OnlineCa:
     async def expiry_loop(self, stop: asyncio.Event) -> None:
         metrics = ExpiryMetrics()
         while not stop.is_set():
+            signing = self.authorities.signing.certificate
+            metrics.show_ca("intermediate", signing.not_valid_after_utc, self.now())
+            with suppress(OSError, ValueError):  # who asks for it is told
+                metrics.show_ca("root", self.root.not_valid_after_utc, self.now())
             try:
                 seen = await self.ledger.run(look_for_expiring, self.now())
             except SQLAlchemyError:

@@ -19,7 +19,8 @@ from gatepost.ids import first_id_at
 from main_server.database import transact
 
 DAYS_AHEAD = 14
-_LAST = "pmax"
+LAST = "pmax"
+"""To be empty."""
 _ADVISORY_LOCK = "gatepost.partitions"
 
 
@@ -51,8 +52,16 @@ def _ensure(connection: Connection, table: str, today: date) -> list[date]:
 def missing_days(existing: Iterable[str], today: date) -> list[date]:
     """Only days after the last one there is: earlier ones can't be added behind it."""
     days = [today + timedelta(days=n) for n in range(-1, DAYS_AHEAD + 1)]
-    latest = max((name for name in existing if name != _LAST), default="")
+    latest = max((name for name in existing if name != LAST), default="")
     return [day for day in days if partition_name(day) > latest]
+
+
+def days_ahead(connection: Connection, table: str, today: date) -> int:
+    """For how many days after today there are partitions."""
+    latest = max((name for name in _existing(connection, table) if name != LAST), default="")
+    if not latest:
+        return 0
+    return (datetime.strptime(latest, "p%Y%m%d").date() - today).days
 
 
 def reorganize(table: str, days: Iterable[date]) -> str:
@@ -61,8 +70,8 @@ def reorganize(table: str, days: Iterable[date]) -> str:
         f"PARTITION {partition_name(day)} VALUES LESS THAN (x'{_end_of(day).hex()}')"
         for day in days
     ]
-    parts.append(f"PARTITION {_LAST} VALUES LESS THAN (MAXVALUE)")
-    return f"ALTER TABLE {table} REORGANIZE PARTITION {_LAST} INTO ({', '.join(parts)})"
+    parts.append(f"PARTITION {LAST} VALUES LESS THAN (MAXVALUE)")
+    return f"ALTER TABLE {table} REORGANIZE PARTITION {LAST} INTO ({', '.join(parts)})"
 
 
 def partition_name(day: date) -> str:

@@ -24,6 +24,7 @@ from main_server.database import Ledger, transact
 from main_server.overview import repository
 from main_server.overview.heard import Counted, Flows, Heard, heard_loop
 from main_server.overview.repository import Survey
+from main_server.watching.gauges import QueueMetrics
 
 SAMPLE_SECONDS, SURVEY_SECONDS = 2.0, 10.0
 KEPT = 300
@@ -104,13 +105,14 @@ class Collector:
             self._queues.full_name(None),
         )
 
-    async def sample(self) -> None:
+    async def sample(self) -> Sample:
         queues = await self._ask_queues()
         flows = self.heard.take()
         known = queues is not None and any(True for _ in self.heard.processes())
         made = Sample(flows if known else None, queues)
         _ = made.in_all, made.troubles, made.waiting  # a few now, not all when somebody looks
         self._samples.append(made)
+        return made
 
     async def survey(self) -> None:
         """What can't be asked stays as it was when it last could."""
@@ -118,8 +120,9 @@ class Collector:
             self._survey = await self._ledger.run(_survey, self._clock)
 
     async def sample_loop(self, stop: asyncio.Event) -> None:
+        metrics = QueueMetrics()
         while not stop.is_set():
-            await self.sample()
+            metrics.show((await self.sample()).queues)
             await pause(stop, SAMPLE_SECONDS)
 
     async def survey_loop(self, stop: asyncio.Event) -> None:

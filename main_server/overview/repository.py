@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, exists, or_, select
+from sqlalchemy import Connection, select
 
 from gatepost.bundle import KnownDomain
 from gatepost.identity import INFRASTRUCTURE_DOMAIN, Role
+from main_server.ca.expiring.repository import is_replaced
 from main_server.domains import repository as tenants
 from main_server.edge.repository import list_domains
 from main_server.tables import certificates
@@ -47,20 +48,11 @@ def _left(connection: Connection) -> dict[str, str]:
 
 
 def list_expiring(connection: Connection, now: datetime) -> list[Expiring]:
-    """Active ones, the next to expire first. Who has a newer one for the same use already has
-    nothing to do; of those from before uses were noted, for any."""
-    c, newer = certificates.c, certificates.alias("newer")
-    replaced = exists().where(
-        newer.c.domain == c.domain,
-        newer.c.name == c.name,
-        newer.c.role == c.role,
-        newer.c.status == "active",
-        newer.c.not_after > c.not_after,
-        or_(newer.c.used_for == c.used_for, newer.c.used_for.is_(None), c.used_for.is_(None)),
-    )
+    """Active ones that haven't been replaced, the next to expire first."""
+    c = certificates.c
     query = (
         select(c.domain, c.role, c.name, c.not_after)
-        .where(c.status == "active", c.not_after > now, c.not_after <= now + SOON, ~replaced)
+        .where(c.status == "active", c.not_after > now, c.not_after <= now + SOON, ~is_replaced())
         .where(c.role.in_([role.value for role in Role]))
         .order_by(c.not_after, c.domain, c.name)
         .limit(MOST)

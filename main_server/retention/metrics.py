@@ -7,8 +7,9 @@ stays when one fails. So "nothing was proven for 26 hours" shows, whatever has h
 from datetime import UTC
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
+from prometheus_client import CollectorRegistry, Gauge
 
+from gatepost import textfile
 from main_server.retention.prove import Proof
 from main_server.retention.run import Done
 
@@ -60,10 +61,7 @@ def tell_proof(folder: Path | None, proof: Proof) -> None:
 
 
 def _write(folder: Path | None, file: str, said: dict[str, tuple[str, float]]) -> None:
-    """`folder` None: nobody wants to know."""
-    if folder is None:
-        return
     registry = CollectorRegistry()
     for name, (words, value) in said.items():
         Gauge(name, words, registry=registry).set(value)
-    write_to_textfile(str(folder / file), registry)
+    textfile.write(folder, file, registry)

@@ -54,6 +54,12 @@ def find_running(connection: Connection) -> Check | None:
     return Check(*row) if row else None
 
 
+def find_last_ended(connection: Connection) -> Check | None:
+    query = _checks().where(_c.state != "running").order_by(_c.check_id.desc())
+    row = connection.execute(query.limit(1)).one_or_none()
+    return Check(*row) if row else None
+
+
 def lock_due(connection: Connection, now: datetime) -> Check | None:
     """One whose turn it is, and that no other main server is about."""
     query = _checks().where(_c.state == "running", _c.next_at <= now).order_by(_c.next_at)

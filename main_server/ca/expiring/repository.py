@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Connection, and_, exists, or_, select, update
+from sqlalchemy import Connection, Exists, and_, exists, or_, select, update
 
 from gatepost.clock import from_ms, to_ms
 from gatepost.identity import Identity, Role
@@ -14,8 +14,13 @@ from main_server.tables import certificates, clients
 class Expiring:
     serial: str
     identity: Identity
+    not_before: datetime
     not_after: datetime
     days_announced: int | None
+
+    def is_overdue(self, now: datetime) -> bool:
+        """Two thirds of its life are over: by now its holder should have a new one."""
+        return now >= self.not_before + (self.not_after - self.not_before) * 2 / 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +34,34 @@ class Ending:
     not_after: datetime
 
 
+def is_replaced() -> Exists:
+    """Of a row of `certificates`: whose holder has a newer one for the same use has nothing to do;
+    of those from before uses were noted, for any."""
+    c, newer = certificates.c, certificates.alias("newer")
+    return exists().where(
+        newer.c.domain == c.domain,
+        newer.c.name == c.name,
+        newer.c.role == c.role,
+        newer.c.status == "active",
+        newer.c.not_after > c.not_after,
+        or_(newer.c.used_for == c.used_for, newer.c.used_for.is_(None), c.used_for.is_(None)),
+    )
+
+
 def list_expiring(connection: Connection, within: timedelta, now: datetime) -> list[Expiring]:
-    """Active ones, the next to expire first."""
+    """Active ones that haven't been replaced, the next to expire first."""
     c, moment = certificates.c, from_ms(to_ms(now))
     query = (
-        select(c.serial, c.domain, c.role, c.name, c.not_after, c.days_announced)
+        select(c.serial, c.domain, c.role, c.name, c.not_before, c.not_after, c.days_announced)
         .where(c.status == "active", c.not_after > moment, c.not_after <= moment + within)
-        .where(c.role.in_([role.value for role in Role]))
+        .where(c.role.in_([role.value for role in Role]), ~is_replaced())
         .order_by(c.not_after, c.serial)
     )
     return [
         Expiring(
             row.serial,
             Identity(row.domain, Role(row.role), row.name),
+            row.not_before.replace(tzinfo=UTC),
             row.not_after.replace(tzinfo=UTC),
             row.days_announced,
         )

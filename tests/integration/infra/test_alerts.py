@@ -9,7 +9,7 @@ import pytest
 from analytics.metrics import Metrics
 from analytics.nightly import Done
 from infra.dev.paths import ROOT
-from infra.dev.promtool import find_promtool
+from infra.dev.prometheus import Program, find
 from tests.integration.analytics.days import SEVENTH, night_after
 
 RULES = ROOT / "infra" / "prometheus" / "analytics.rules.yaml"
@@ -18,7 +18,7 @@ PLAYED = Path(__file__).with_name("analytics.rules.test.yaml")
 
 @pytest.fixture(scope="session")
 def promtool() -> str:
-    return str(find_promtool())
+    return str(find(Program.PROMTOOL))
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,8 @@ async def test_nothing_is_accepted_before_a_shared_clock_was_heard() -> None:
     unused: Any = None
     senders.learn(bundle(known_client()))
     commit: Any = Commit()
-    intake = Intake(clock, senders, Queues(unused, "messages"), commit, unused)
+    counted: list[str] = []
+    intake = Intake(clock, senders, Queues(unused, "messages"), commit, unused, counted.append)
     submission, trace = Submission(NUMBER, BODY, None), Trace("request", "trace")
     with pytest.raises(Unavailable, match="time"):
         await intake.accept(submission, known_client(), None, trace)
@@ -37,3 +38,4 @@ async def test_nothing_is_accepted_before_a_shared_clock_was_heard() -> None:
     accepted, replayed = await intake.accept(submission, known_client(), None, trace)
     assert abs(id_ms(accepted.message_id) - told) < 10_000
     assert (accepted.durability, replayed) == ("full", False)
+    assert counted == ["unavailable", "full"]

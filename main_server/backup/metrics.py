@@ -1,0 +1,46 @@
+"""What Prometheus is told of backups: files for the node exporter to collect.
+
+One is of the last run, whatever came of it; one of the last that went well, one of the last drill
+that did: what has failed since leaves both untouched.
+"""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, Gauge
+
+from gatepost import textfile
+
+LAST_RUN = "gatepost_backup_last_run.prom"
+LAST_SUCCESS = "gatepost_backup_last_success.prom"
+LAST_DRILL = "gatepost_backup_drill_last_success.prom"
+
+
+def tell_failure(folder: Path | None) -> None:
+    _write(folder, LAST_RUN, {"gatepost_backup_last_run_ok": 0})
+
+
+def tell_success(folder: Path | None, seconds: float, size: int) -> None:
+    said = {
+        "gatepost_backup_last_success_timestamp_seconds": time.time(),
+        "gatepost_backup_last_success_seconds": seconds,
+        "gatepost_backup_last_success_bytes": size,
+    }
+    _write(folder, LAST_RUN, {"gatepost_backup_last_run_ok": 1})
+    _write(folder, LAST_SUCCESS, said)
+
+
+def tell_drill(folder: Path | None, seconds: float) -> None:
+    said = {
+        "gatepost_backup_drill_last_success_timestamp_seconds": time.time(),
+        "gatepost_backup_drill_last_success_seconds": seconds,
+    }
+    _write(folder, LAST_DRILL, said)
+
+
+def _write(folder: Path | None, file: str, said: Mapping[str, float]) -> None:
+    registry = CollectorRegistry()
+    for name, value in said.items():
+        Gauge(name, "Of `gatepost backup`.", registry=registry).set(value)
+    textfile.write(folder, file, registry)

@@ -1,0 +1,1 @@
+"""What Prometheus is told of what all share: the queues, Redis, the ledger, the audit log."""
