@@ -34,6 +34,10 @@ class Role(StrEnum):
     ADMIN = "admin"
 
 
+OURS_ALONE = (Role.PROXY, Role.WORKER, Role.MAIN)
+"""They work for every domain at once, so none of them can be confined to one (ADR 0050)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """Domain, role and name; strict ASCII, so that none becomes part of another, or a path."""
@@ -75,7 +79,10 @@ def parse_uri(uri: str) -> Identity:
     parts = rest.split("/")
     if scheme != "gatepost" or len(parts) != 3 or parts[1] not in set(Role):
         raise BadIdentity("the SAN URI is not gatepost://<domain>/<role>/<name>")
-    return Identity(parts[0], Role(parts[1]), parts[2])
+    found = Identity(parts[0], Role(parts[1]), parts[2])
+    if found.role in OURS_ALONE and found.domain != INFRASTRUCTURE_DOMAIN:
+        raise BadIdentity(f"the role {found.role} is for the domain {INFRASTRUCTURE_DOMAIN} alone")
+    return found
 
 
 class Certificate:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from ipaddress import ip_address
 
 from gatepost.errors import BadOrder
-from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
+from gatepost.identity import INFRASTRUCTURE_DOMAIN, OURS_ALONE, Identity, Role
 from main_server.ca.authority import Order, Usage
 
 _HOST = re.compile(
@@ -48,6 +48,9 @@ def make_order(
     profile = PROFILES[identity.role]
     if identity.role is Role.CLIENT and identity.domain == INFRASTRUCTURE_DOMAIN:
         raise BadOrder(f"The domain {INFRASTRUCTURE_DOMAIN} is for what we run, not for clients.")
+    if identity.role in OURS_ALONE and identity.domain != INFRASTRUCTURE_DOMAIN:
+        words = f"works for every domain, so it is of none of them: {INFRASTRUCTURE_DOMAIN}:NAME"
+        raise BadOrder(f"What has the role {identity.role} {words}.")
     chosen = usage or profile.usages[0]
     if chosen not in profile.usages:
         raise BadOrder(f"A certificate of the role {identity.role} is not for {chosen.name}.")

@@ -268,12 +268,17 @@ def _main_for_calling(site: Site, ours: Pki) -> TlsFiles:
     return ours.issue(Identity("gatepost", Role.MAIN, "main-1"), Usage.CLIENT).files
 
 
+def _main_of_a_partner(site: Site, ours: Pki) -> TlsFiles:
+    return ours.issue(Identity("example.com", Role.MAIN, "main-1"), Usage.SERVER).files
+
+
 @pytest.mark.parametrize(
     ("service", "impostor"),
     [
         ("worker", _proxy),
         ("worker", _proxy_client),
         ("worker", _main_for_calling),
+        ("worker", _main_of_a_partner),
         ("proxy", _proxy),
         ("proxy", _client),
     ],

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
 
-from gatepost.identity import Identity
+from gatepost.identity import OURS_ALONE, Identity
 from main_server.ca.authority import utc_now
 from main_server.ca.founding import init_authority
 from tests.forging import (
@@ -304,6 +304,10 @@ def _names() -> Iterator[Bad]:
     }
     for what, (text, reason) in forms.items():
         yield Bad(what, reason, uri(text))
+    for role in OURS_ALONE:
+        reason = f"the role {role} is for the domain gatepost alone"
+        named = uri(f"gatepost://example.com/{role}/{{name}}")
+        yield Bad(f"a {role} of a partner's domain", reason, named)
     yield Bad("somebody whom nobody knows", UNKNOWN, uri(other))
     yield Bad(
         "the same name of another domain", UNKNOWN, uri("gatepost://other.example/client/{name}")

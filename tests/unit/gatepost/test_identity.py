@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.errors import BadIdentity
-from gatepost.identity import Certificate, Identity, Role, parse_uri
+from gatepost.identity import OURS_ALONE, Certificate, Identity, Role, parse_uri
 from main_server.ca.authority import utc_now
 from tests.factories import Pki, identity
 
@@ -97,7 +97,11 @@ def test_a_domain_that_could_be_taken_for_another_is_refused(domain: str) -> Non
 def test_an_identity_is_its_uri(domain: str, role: Role, name: str) -> None:
     one = Identity(domain, role, name)
     assert one.uri == f"gatepost://{domain}/{role.value}/{name}"
-    assert parse_uri(one.uri) == one
+    if domain != "gatepost" and role in OURS_ALONE:
+        with pytest.raises(BadIdentity, match="for the domain gatepost alone"):
+            parse_uri(one.uri)
+    else:
+        assert parse_uri(one.uri) == one
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
 
 from gatepost.errors import BadOrder, BadSigningRequest
-from gatepost.identity import Identity, Role
+from gatepost.identity import OURS_ALONE, Identity, Role
 from main_server.ca.authority import Order, Usage, new_key
 from main_server.ca.csr import MAX_BYTES, key_for, read_csr
 from main_server.ca.profiles import PROFILES, make_order
@@ -224,6 +224,8 @@ def test_each_role_has_a_profile() -> None:
         (Identity("gatepost", Role.MAIN, "a"), {"hosts": ("1.2.3",)}),
         (Identity("gatepost", Role.MAIN, "a"), {"hosts": ("",)}),
         (Identity("gatepost", Role.WORKER, "a"), {"usage": Usage.SERVER, "hosts": ("a",)}),
+        *((Identity("example.com", role, "a"), {}) for role in OURS_ALONE),
+        (Identity("example.com", Role.MAIN, "a"), {"hosts": ("a",)}),
     ],
 )
 def test_nobody_is_given_what_its_role_does_not_have(

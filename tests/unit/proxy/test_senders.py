@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from gatepost.bundle import Bundle, KnownAnchor, KnownClient
 from gatepost.errors import BadIdentity, IdentityMismatch, Unavailable, UnknownCertificate
-from gatepost.identity import Certificate, Role
+from gatepost.identity import INFRASTRUCTURE_DOMAIN, Certificate, Role
 from gatepost.renewal import SURE_SECONDS
 from proxy.senders import Senders
 from tests.factories import DOMAIN, Pair, Pki, bundle, changed, identity, known_client
@@ -73,7 +73,7 @@ def test_a_certificate_that_says_another_name_than_the_ledger_is_refused(
 
 @pytest.mark.parametrize("role", [role for role in Role if role is not Role.CLIENT])
 def test_another_role_under_a_known_fingerprint_is_refused(pki: Pki, role: Role) -> None:
-    pair = pki.issue(identity(role))
+    pair = pki.issue(identity(role, INFRASTRUCTURE_DOMAIN))
     with pytest.raises(UnknownCertificate):
         learned(client_of(pair)).identify(pair.certificate)
 

@@ -267,12 +267,13 @@ def test_lists_know_nothing_of_another_domain(
 def test_what_we_run_is_for_those_who_look_after_it(
     room: CaRoom, admin: httpx.Client, calling: As, other: str
 ) -> None:
-    order = {"client_id": "p1", "role": "proxy"}
+    order = {"client_id": "p1", "role": "portal"}
     assert admin.post("/certs", json=order).status_code == 422
     eve = calling(EVE)
-    whole = made(eve.post("/certs", json=order | {"client_id": f"{room.domain}:p1"}), 201)
-    serial = whole["serial"]
-    assert made(eve.get(f"/certificates/{serial}"))["role"] == "proxy"
+    in_domain = order | {"client_id": f"{room.domain}:p1"}
+    assert eve.post("/certs", json=in_domain | {"role": "proxy"}).status_code == 422
+    serial = made(eve.post("/certs", json=in_domain), 201)["serial"]
+    assert made(eve.get(f"/certificates/{serial}"))["role"] == "portal"
     query = {"domain": room.domain}
     assert [
         one["serial"] for one in made(eve.get("/certificates", params=query))["certificates"]
