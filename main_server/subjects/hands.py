@@ -1,7 +1,9 @@
-"""Whose hands a name may be in: its holder's, and those of whoever has made its certificates.
+"""Whose hands a name may be in: its holder's, and those of whoever has made its certificates, or a
+link for its password.
 
-Who makes a certificate may have its key, and who renews somebody's has one in their name. Whoever
-is at a shell of the CA can do all of that anyway, and doesn't count.
+Who makes a certificate may have its key, and who renews somebody's has one in their name. Who has
+made a link for somebody's password may have used it: then it was they who certified in that name.
+Whoever is at a shell of the CA can do all of that anyway, and doesn't count.
 """
 
 from datetime import datetime
@@ -9,7 +11,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from gatepost.errors import BadIdentity
-from gatepost.identity import Identity, parse_uri
+from gatepost.identity import parse_uri
 from main_server.subjects import repository
 
 _OURS = "gatepost://"
@@ -21,15 +23,15 @@ def hands_of(connection: Connection, actor: str, since: datetime) -> set[str]:
     while following:
         one = following.pop()
         found.add(one)
-        if (holder := _holder(one)) is not None:
-            makers = repository.list_makers(connection, holder, since)
-            following |= {maker for maker in makers if maker.startswith(_OURS)} - found
+        makers = _makers_of(connection, one, since)
+        following |= {maker for maker in makers if maker.startswith(_OURS)} - found
     return found
 
 
-def _holder(actor: str) -> Identity | None:
-    """A person has no certificate."""
+def _makers_of(connection: Connection, actor: str, since: datetime) -> set[str]:
+    """A person has no certificate, and a password since some link, however old."""
     try:
-        return parse_uri(actor)
+        return repository.list_makers(connection, parse_uri(actor), since)
     except BadIdentity:
-        return None
+        domain = actor.removeprefix(_OURS).partition("/")[0]
+        return repository.list_link_makers(connection, actor, domain)

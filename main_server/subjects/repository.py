@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, delete, func, insert, or_, select, update
 
 from gatepost.identity import Identity
-from main_server.tables import certificates, messages, subject_requests
+from main_server.tables import audit_log, certificates, messages, subject_requests
 
 _MAC_BYTES = 32
 _MACS_A_STATEMENT = 500
@@ -101,6 +101,16 @@ def list_makers(connection: Connection, holder: Identity, since: datetime) -> se
         c.status != "intended",
         c.not_after > since,
         or_(c.revoked_at.is_(None), c.revoked_at >= since),
+    )
+    return set(connection.execute(query).scalars())
+
+
+def list_link_makers(connection: Connection, person: str, domain: str) -> set[str]:
+    """Who has made links for somebody's password. The audit log knows: what was used is forgotten
+    elsewhere."""
+    c = audit_log.c
+    query = select(c.actor).where(
+        c.domain == domain, c.subject == person, c.action == "user.link_made"
     )
     return set(connection.execute(query).scalars())
 

@@ -14,6 +14,7 @@ from sqlalchemy import Engine, event, insert, text
 from gatepost.clock import Clock, from_ms, to_ms
 from gatepost.errors import AnotherNeeded, KeysUnavailable, NotFound, NotYet
 from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role, parse_uri
+from gatepost.people import UserRole
 from gatepost.service.api import create_api
 from gatepost.service.requests import RequestMetrics, Requests
 from main_server.admin.administrator import Administrator, administrator_by
@@ -25,6 +26,10 @@ from main_server.subjects.endpoints import create_router
 from main_server.subjects.repository import Report
 from main_server.subjects.service import Page
 from main_server.tables import certificates
+from main_server.users import links
+from main_server.users import service as users
+from main_server.users.names import actor_of
+from main_server.users.service import NewUser
 from tests.factories import BODY
 from tests.heard import HeardLog
 from tests.integration.main_server.town import NUMBER, OTHER_NUMBER, Town, found_town
@@ -165,6 +170,25 @@ def test_two_names_of_one_hand_are_one(town: Town) -> None:
     with pytest.raises(AnotherNeeded):
         approve(town, ask(town, bob), cat)  # bob has made it
     assert approve(town, ask(town, sam), ann).approved_by == ann.actor
+
+
+def test_a_second_account_is_the_same_hand(town: Town) -> None:
+    """Who makes somebody a link for their password may use it, and certify in their name."""
+    first, second, third = (f"p-{uuid4().hex[:8]}" for _ in range(3))
+    ann, bob, cat = (of(town.domain, f"{n}-{uuid4().hex[:8]}") for n in ("a", "b", "c"))
+    makers = {ann: (first, "shell:root"), bob: (second, person(first)), cat: (third, "shell:root")}
+    for who, (name, maker) in makers.items():
+        whole = NewUser(INFRASTRUCTURE_DOMAIN, name, UserRole.SUPER_ADMIN)
+        user = users.create(town.engine, whole, now(), maker)
+        links.make_link(town.engine, user, now(), maker)
+        given(town, who, person(name))
+    with pytest.raises(AnotherNeeded):
+        approve(town, ask(town, ann), bob)
+    assert approve(town, ask(town, ann), cat).approved_by == cat.actor
+
+
+def person(name: str) -> str:
+    return actor_of(INFRASTRUCTURE_DOMAIN, name)
 
 
 def test_what_was_good_when_it_was_asked_counts(town: Town) -> None:
