@@ -78,7 +78,9 @@ async def _show(context: Context, asker: Seen) -> SecondStep:
         return on, repository.count_recovery_codes(connection, user.user_id)
 
     on, left = await context.ledger.run(transact, look)
-    secret = await context.ledger.run(service.pending_secret, context.keyring, user)
+    secret = None
+    if asker.viewer.proof_wanted is None:  # as for `begin`: a session alone learns no secret
+        secret = await context.ledger.run(service.pending_secret, context.keyring, user)
     if secret is None:
         return SecondStep(on, asker.demanded, left)
     uri = codes.address_of(secret, user.name, user.domain)

@@ -206,6 +206,21 @@ async def test_nobody_sets_up_an_authenticator_for_a_session_that_they_stole(
     assert (await office.ask(token, "POST", "/second-step")).status_code == 200
 
 
+async def test_a_session_alone_learns_no_secret_that_is_being_set_up(
+    office: Office, people: People
+) -> None:
+    """With it a thief could give codes for as long as its holder uses that authenticator."""
+    people.with_password()
+    token, own = await stale(office, people), await office.token(people)
+    shown = (await office.ask(own, "POST", "/second-step")).json()
+    assert (await office.ask(own, "GET", "/second-step")).json() == shown
+    assert shown["key"]
+    stolen = (await office.ask(token, "GET", "/second-step")).json()
+    assert (stolen["key"], stolen["uri"]) == (None, None)
+    office.clock.go_on(FRESH_MS)
+    assert (await office.ask(own, "GET", "/second-step")).json()["key"] is None, "it begins anew"
+
+
 async def test_who_must_set_one_up_can_show_that_it_is_them(office: Office, people: People) -> None:
     """A while after the password: until then they may do nothing else."""
     people.with_password(role=UserRole.ADMIN)
