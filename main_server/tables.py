@@ -236,6 +236,7 @@ enrolment_tokens = Table(
     Column("used_at", _time()),
     Column("withdrawn_at", _time()),
     Column("serial", _name(32)),
+    Column("actor", _name(255)),
     Index("ix_enrolment_tokens_holder", "domain", "name"),
     **_OPTIONS,
 )

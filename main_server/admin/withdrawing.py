@@ -21,7 +21,6 @@ from main_server.ca.listing import list_certificates
 from main_server.ca.online import OnlineCa
 from main_server.ca.requests import select
 from main_server.ca.revoked.repository import Selection, list_revocable
-from main_server.ca.tokens.repository import count_open
 from main_server.context import Context
 from main_server.database import transact
 from main_server.reading.endpoints import answer
@@ -112,7 +111,7 @@ def _selected(engine: Engine, target: Target, asker: Administrator) -> Selection
 def _try(connection: Connection, *, selection: Selection, reason: Reason, now: datetime) -> Changed:
     """What would be taken."""
     serials = list_revocable(connection, selection, reason)
-    tokens = count_open(connection, selection.client, now) if selection.client else 0
+    tokens = revocation.count_tokens(connection, selection, serials, now)
     return _told(serials, tokens, None)
 
 

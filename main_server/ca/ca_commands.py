@@ -45,7 +45,7 @@ def init(config: Path | None, *, json: bool) -> None:
 
 def status(config: Path | None, *, json: bool) -> None:
     output, now = Output(json=json), datetime.now(UTC)
-    with opened(config) as ca:
+    with opened(config, _LOOK) as ca:
         root_key = (ca.settings.ca.folder / "root.key").exists()
         counts = transact(ca.engine, partial(repository.count_by_issuer, now=now))
         authorities = [
@@ -73,7 +73,7 @@ def pins(config: Path | None) -> None:
 
 
 def prepare(config: Path | None, *, json: bool) -> None:
-    with opened(config) as ca:
+    with opened(config, _LOOK) as ca:
         made = founding.prepare(ca.settings.ca.folder, utc_now())
         _follow(ca, "issuer.prepared", made)
     words = (
@@ -84,8 +84,9 @@ def prepare(config: Path | None, *, json: bool) -> None:
 
 
 def switch(config: Path | None, *, yes: bool, json: bool) -> None:
-    with opened(config) as ca:
-        confirm("Do all peers have the CA file with the next intermediate?", yes=yes)
+    with opened(config, _LOOK) as ca:
+        question = "Do all peers have the CA file with the next intermediate?"
+        confirm(question, yes=yes, instead="once all peers have the file of `gatepost ca pins`")
         made = founding.switch(ca.settings.ca.folder)
         _follow(ca, "issuer.switched", made)
     words = (
@@ -97,7 +98,7 @@ def switch(config: Path | None, *, yes: bool, json: bool) -> None:
 
 def retire(config: Path | None, *, yes: bool, dry_run: bool, json: bool) -> None:
     output, now = Output(json=json), datetime.now(UTC)
-    with opened(config) as ca:
+    with opened(config, _LOOK) as ca:
         old = next((one for one, state in ca.authorities.states if state == "retiring"), None)
         if old is None:
             _clear(ca, output, dry_run=dry_run)
@@ -126,7 +127,7 @@ def _clear(ca: Opened, output: Output, *, dry_run: bool) -> None:
 
 def show_crl(config: Path | None, *, json: bool) -> None:
     output = Output(json=json)
-    with opened(config) as ca:
+    with opened(config, _LOOK) as ca:
         lists = _lists(ca)
     if not lists:
         raise NotFound("No list was made yet: run `gatepost crl publish`.")
@@ -141,7 +142,7 @@ def show_crl(config: Path | None, *, json: bool) -> None:
 
 
 def publish(config: Path | None, *, json: bool) -> None:
-    with opened(config) as ca:
+    with opened(config, _LOOK) as ca:
         number = revocation.renew_lists(ca.engine, ca.authorities.all, datetime.now(UTC))
         told = ca.publish()
         file = ca.settings.ca.crl_file

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from cryptography import x509
@@ -24,6 +25,7 @@ from main_server.ca.parts import to_pem
 from main_server.ca.requests import Asked, grant, select
 from main_server.ca.revoked.repository import Selection
 from main_server.ca.target import Target
+from main_server.database import transact
 
 _NONE = "No such certificate is there to be revoked."
 
@@ -135,11 +137,15 @@ def revoke(
             for row in _pages(ca, Filter(selection), now)
             if row.status_at(now) in (able[:2] if held else able)
         ]
-        if not rows and (dry_run or selection.client is None):
+        serials = [row.serial for row in rows]
+        count = partial(revocation.count_tokens, selection=selection, serials=serials, now=now)
+        tokens = transact(ca.engine, count)
+        if not rows and not tokens:
             raise NotFound(_NONE)
         if dry_run:
             for row in rows:
                 _say(output, row, now)
+            _say_tokens(output, tokens)
             return
         verb = "Hold" if held else "Revoke for good"
         which = f"{plural(len(rows), 'certificate')} ({_names(rows)})" if rows else "the tokens"
@@ -151,6 +157,13 @@ def revoke(
             raise NotFound(_NONE)
         told = ca.publish()
     _report(output, "held" if held else "revoked", done, told=told)
+
+
+def _say_tokens(output: Output, tokens: int) -> None:
+    if tokens and output.json:
+        output.result({"tokens_withdrawn": tokens})
+    elif tokens:
+        output.say(f"{plural(tokens, 'token')} to enrol with")
 
 
 def release(config: Path | None, target: Target, *, json: bool) -> None:

@@ -57,7 +57,7 @@ def make_token(
     digest, until = token_hash(token.public_key), now + lifetime
 
     def work(connection: Connection) -> None:
-        repository.add_token(connection, digest, identity, now, until)
+        repository.add_token(connection, digest, identity, now, until, actor)
         details = {"token": digest.hex(), "expires_at": iso(to_ms(until))}
         entry = Entry(actor, "token.created", identity.uri, identity.domain, details)
         audit.append(connection, entry, now)

@@ -71,9 +71,12 @@ class Opened:
 
 
 @contextmanager
-def opened(config: Path | None) -> Iterator[Opened]:
+def opened(
+    config: Path | None, look: str = "`gatepost cert list` shows what there is."
+) -> Iterator[Opened]:
+    """`look` is said to who names what isn't there."""
     forbid_core_dumps()
-    with in_words("`gatepost cert list` shows what there is."):
+    with in_words(look):
         settings = load(CaOnly, config)
         with open_ledger(settings.database) as engine:
             yield Opened(engine, settings)
@@ -93,11 +96,14 @@ def actor() -> str:
         return f"shell:{os.getuid()}"
 
 
-def confirm(question: str, *, yes: bool) -> None:
+DRY_RUN = "--dry-run shows what it would do"
+
+
+def confirm(question: str, *, yes: bool, instead: str = DRY_RUN) -> None:
     """Where it hurts: asks at a terminal, and elsewhere wants to be told."""
     if yes:
         return
     if not sys.stdin.isatty():
-        raise Failure("usage", "Nothing was done: --yes does it, --dry-run shows what it would do.")
+        raise Failure("usage", f"Nothing was done: --yes does it, {instead}.")
     if not typer.confirm(question, err=True):
         raise Failure("interrupted", "Nothing was done.")

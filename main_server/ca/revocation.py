@@ -19,7 +19,12 @@ from main_server.ca.authority import Authority
 from main_server.ca.crl import build_crl, next_number
 from main_server.ca.revoked import repository
 from main_server.ca.revoked.repository import Selection
-from main_server.ca.tokens.repository import withdraw_open
+from main_server.ca.tokens.repository import (
+    count_made_by,
+    count_open,
+    withdraw_made_by,
+    withdraw_open,
+)
 from main_server.database import transact
 
 _PUBLISH = (Path(__file__).parent / "lua" / "publish.lua").read_text()
@@ -35,7 +40,8 @@ class Revocation:
     number: int
     serials: list[str]
     tokens: int = 0
-    """How many were withdrawn: who is revoked by name could have enrolled with them."""
+    """How many were withdrawn: those by which who is revoked by name could have enrolled, and those
+    that a revoked administrator has made."""
 
 
 def revoke(
@@ -65,6 +71,7 @@ def revoke_in(
     if not serials:
         _tell_of_tokens(connection, selection, tokens, now, actor)
         return Revocation(known, [], tokens)
+    tokens += _withdraw_theirs(connection, serials, now, actor)
     renew_in(connection, authorities, number, now)
     held = reason is Reason.CERTIFICATE_HOLD
     action = "certificate.held" if held else "certificate.revoked"
@@ -81,6 +88,28 @@ def _tell_of_tokens(
         details = {"tokens": tokens}
         entry = Entry(actor, "token.withdrawn", holder.uri, holder.domain, details)
         audit.append(connection, entry, now)
+
+
+def count_tokens(
+    connection: Connection, selection: Selection, serials: Sequence[str], now: datetime
+) -> int:
+    """How many a revocation of these serials would withdraw."""
+    makers = [one.uri for one in repository.list_administrators(connection, serials)]
+    of_holder = count_open(connection, selection.client, now) if selection.client else 0
+    return of_holder + count_made_by(connection, makers, now)
+
+
+def _withdraw_theirs(
+    connection: Connection, serials: Sequence[str], now: datetime, actor: str
+) -> int:
+    """Whoever had an administrator's key may have made tokens by it, to come back with."""
+    total = 0
+    for one in repository.list_administrators(connection, serials):
+        if count := withdraw_made_by(connection, [one.uri], now):
+            entry = Entry(actor, "token.withdrawn", one.uri, one.domain, {"tokens": count})
+            audit.append(connection, entry, now)
+            total += count
+    return total
 
 
 def release(

@@ -18,6 +18,7 @@ from gatepost.zones import zone_names
 from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
 from main_server.ca import repository as domains
+from main_server.ca.tokens.repository import withdraw_made_by
 from main_server.clients import repository as clients
 from main_server.database import transact
 from main_server.domains.repository import find_time_zone
@@ -104,7 +105,7 @@ def change_rights(engine: Engine, user: User, wanted: Rights, now: datetime, act
         if role is not user.role:
             repository.change(connection, user.user_id, role=role)
             repository.end_sessions(connection, user.user_id)
-        stopped = _stop_redrives(connection, user, now) if role is UserRole.USER else {}
+        stopped = _stop_their_work(connection, user, now) if role is UserRole.USER else {}
         before = {"role": user.role, "client_ids": sorted(had)}
         return {"before": before, "role": role, "client_ids": sorted(client_ids)} | stopped
 
@@ -123,7 +124,7 @@ def reset_second_step(engine: Engine, user: User, now: datetime, actor: str) -> 
 
 def disable(engine: Engine, user: User, now: datetime, actor: str) -> None:
     """Raises Invalid for the last super-administrator: there would be nobody to enable them. With
-    them stop the redrives that go on in their name."""
+    them ends what they have begun."""
 
     def work(connection: Connection, user: User) -> dict[str, object]:
         if repository.lock_active(connection, UserRole.SUPER_ADMIN) == {user.user_id}:
@@ -131,7 +132,7 @@ def disable(engine: Engine, user: User, now: datetime, actor: str) -> None:
         moment = user.disabled_at or from_ms(to_ms(now))
         repository.change(connection, user.user_id, disabled_at=moment)
         repository.end_sessions(connection, user.user_id)
-        return _stop_redrives(connection, user, now)
+        return _stop_their_work(connection, user, now)
 
     _change(engine, user, "user.disabled", work, now, actor)
 
@@ -193,11 +194,15 @@ def find(engine: Engine, domain: str, name: str) -> User:
     return found
 
 
-def _stop_redrives(connection: Connection, user: User, now: datetime) -> dict[str, object]:
-    """For the audit log: how many there were. Another administrator begins them anew."""
+def _stop_their_work(connection: Connection, user: User, now: datetime) -> dict[str, object]:
+    """Redrives that go on in their name, and tokens by which somebody could still enrol: for the
+    audit log, how many there were. Another administrator begins them anew."""
     actor, moment = actor_of(user.domain, user.name), from_ms(to_ms(now))
-    stopped = redrives.stop_all_of(connection, actor, moment)
-    return {"redrives_stopped": stopped} if stopped else {}
+    ended = {
+        "redrives_stopped": redrives.stop_all_of(connection, actor, moment),
+        "tokens_withdrawn": withdraw_made_by(connection, [actor], now),
+    }
+    return {name: count for name, count in ended.items() if count}
 
 
 def _check(connection: Connection, wanted: NewUser) -> None:

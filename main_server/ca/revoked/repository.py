@@ -149,6 +149,14 @@ def list_revocable(
     return list(connection.execute(query.with_for_update() if lock else query).scalars())
 
 
+def list_administrators(connection: Connection, serials: Collection[str]) -> list[Identity]:
+    """Those whose certificates are among these."""
+    c = certificates.c
+    query = select(c.domain, c.name).where(c.serial.in_(serials), c.role == Role.ADMIN.value)
+    rows = connection.execute(query.distinct().order_by(c.domain, c.name))
+    return [Identity(row.domain, Role.ADMIN, row.name) for row in rows]
+
+
 def mark_released(connection: Connection, selection: Selection, number: int) -> list[str]:
     """The serials whose hold ends."""
     c = certificates.c

@@ -1,5 +1,6 @@
 """SQL for tokens."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -31,7 +32,12 @@ _COLUMNS = [_T[name] for name in Kept.__slots__]
 
 
 def add_token(
-    connection: Connection, digest: bytes, identity: Identity, now: datetime, expires_at: datetime
+    connection: Connection,
+    digest: bytes,
+    identity: Identity,
+    now: datetime,
+    expires_at: datetime,
+    actor: str,
 ) -> None:
     connection.execute(
         insert(enrolment_tokens).values(
@@ -40,6 +46,7 @@ def add_token(
             name=identity.name,
             created_at=from_ms(to_ms(now)),
             expires_at=from_ms(to_ms(expires_at)),
+            actor=actor,
         )
     )
 
@@ -81,22 +88,39 @@ def withdraw_token(connection: Connection, digest: bytes, now: datetime) -> None
 
 def withdraw_open(connection: Connection, identity: Identity, now: datetime) -> int:
     """Those that a certificate could still come of; how many there were."""
-    moment = from_ms(to_ms(now))
-    statement = update(enrolment_tokens).where(*_open(identity, moment))
-    return connection.execute(statement.values(withdrawn_at=moment)).rowcount
+    return _withdraw(connection, _of(identity), now)
+
+
+def withdraw_made_by(connection: Connection, actors: Collection[str], now: datetime) -> int:
+    """Those that these have made, and that a certificate could still come of: how many."""
+    return _withdraw(connection, [_T.actor.in_(actors)], now) if actors else 0
 
 
 def count_open(connection: Connection, identity: Identity, now: datetime) -> int:
     """How many `withdraw_open` would withdraw."""
-    query = select(func.count()).where(*_open(identity, from_ms(to_ms(now))))
+    query = select(func.count()).where(*_of(identity), *_open(from_ms(to_ms(now))))
     return connection.execute(query).scalar_one()
 
 
-def _open(identity: Identity, moment: datetime) -> list[ColumnElement[bool]]:
+def count_made_by(connection: Connection, actors: Collection[str], now: datetime) -> int:
+    """How many `withdraw_made_by` would withdraw."""
+    query = select(func.count()).where(_T.actor.in_(actors), *_open(from_ms(to_ms(now))))
+    return connection.execute(query).scalar_one()
+
+
+def _withdraw(connection: Connection, which: list[ColumnElement[bool]], now: datetime) -> int:
+    moment = from_ms(to_ms(now))
+    statement = update(enrolment_tokens).where(*which, *_open(moment))
+    return connection.execute(statement.values(withdrawn_at=moment)).rowcount
+
+
+def _of(identity: Identity) -> list[ColumnElement[bool]]:
+    return [_T.domain == identity.domain, _T.name == identity.name]
+
+
+def _open(moment: datetime) -> list[ColumnElement[bool]]:
     begun = select(certificates.c.serial).where(certificates.c.status == "intended")
     return [
-        _T.domain == identity.domain,
-        _T.name == identity.name,
         _T.withdrawn_at.is_(None),
         _T.expires_at > moment,
         or_(_T.used_at.is_(None), _T.serial.in_(begun)),

@@ -12,15 +12,20 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from gatepost.enrolment import Token, new_token, parse_token, token_hash
 from gatepost.errors import BadSigningRequest, KeyUsedBefore, NameTaken, NotFound, TokenRefused
 from gatepost.identity import Identity, Role
+from gatepost.people import UserRole
 from gatepost.renewal import sign_renewal
 from main_server.ca.authorities import Authorities
 from main_server.ca.authority import Authority, utc_now
-from main_server.ca.enrolment import Enrolment, enrol, withdraw
+from main_server.ca.enrolment import Enrolment, enrol, make_token, withdraw
 from main_server.ca.renewal import Renewal, renew
 from main_server.ca.service import Certified
 from main_server.clients.service import Change, change
+from main_server.users import service as users
+from main_server.users.names import actor_of
+from main_server.users.service import Rights
 from tests.csrs import make_csr
 from tests.integration.main_server.ca.ca_room import CaRoom
+from tests.integration.main_server.people import People
 
 
 def made(room: CaRoom, name: str = "partner") -> Token:
@@ -54,6 +59,39 @@ def test_it_is_good_for_an_hour_and_not_when_withdrawn(room: CaRoom) -> None:
     withdraw(room.engine, token_hash(token.public_key), None, utc_now())
     with pytest.raises(TokenRefused):
         used(room, token, make_csr())
+
+
+def of(room: CaRoom, maker: str) -> Token:
+    """One that an administrator has made."""
+    (root,) = x509.load_pem_x509_certificates((room.ca / "root.pem").read_bytes())
+    holder = Identity(room.domain, Role.CLIENT, "partner")
+    return make_token(room.engine, holder, root, timedelta(hours=1), utc_now(), maker)
+
+
+@pytest.mark.parametrize("less", ["disable", "user"])
+def test_it_ends_with_the_person_who_has_made_it(room: CaRoom, less: str) -> None:
+    """Who may not go on must not come back as a client, by a token that they made before."""
+    people = People(room.engine, domain=room.domain)
+    user, now = people.create(role=UserRole.ADMIN), utc_now()
+    theirs, anothers = of(room, actor_of(user.domain, user.name)), of(room, "shell:root")
+    if less == "disable":
+        users.disable(room.engine, user, now, "tester")
+    else:
+        users.change_rights(room.engine, user, Rights(role=UserRole.USER), now, "tester")
+    with pytest.raises(TokenRefused):
+        used(room, theirs, make_csr())
+    assert used(room, anothers, make_csr()).serial
+
+
+def test_it_ends_with_the_certificate_of_the_administrator_who_has_made_it(room: CaRoom) -> None:
+    name = f"{room.domain}:boss"
+    made_by = room.issue("boss", "--role", "admin")["identity"]
+    theirs = of(room, made_by)
+    assert "1 token to enrol with" in room.done("cert", "revoke", name, "--dry-run").out
+    said = room.done("cert", "revoke", name, "--yes", "--json").json
+    assert said["tokens_withdrawn"] == 1
+    with pytest.raises(TokenRefused):
+        used(room, theirs, make_csr())
 
 
 def test_only_who_looks_after_its_domain_can_withdraw_it(room: CaRoom) -> None:
@@ -238,7 +276,9 @@ def test_who_is_revoked_has_no_tokens_left_and_nobody_else_is_touched(
 
 def test_who_has_tokens_alone_can_be_revoked_too(room: CaRoom) -> None:
     token, who = made(room), f"{room.domain}:partner"
-    assert room.gatepost("cert", "revoke", who, "--dry-run").code == 4, "no certificate, that is"
+    dry = ["cert", "revoke", who, "--dry-run"]
+    assert room.done(*dry).out == "1 token to enrol with\n"
+    assert room.done(*dry, "--json").json == {"tokens_withdrawn": 1}
     assert room.gatepost("cert", "revoke", who).code == 2, "it asks first"
     said = room.done("cert", "revoke", who, "--yes", "--json").json
     assert (said["revoked"], said["tokens_withdrawn"]) == ([], 1)
