@@ -7,7 +7,9 @@ driver.
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from infra.dev import apt
 from infra.dev.paths import ENGINES
@@ -16,6 +18,8 @@ from infra.dev.steps import Failure, step
 JAVA_LEAST = 17
 JAVA_PACKAGES = ("openjdk-21-jre-headless", "openjdk-17-jre-headless")
 DRIVER_PACKAGE, DRIVER = "libmariadb-java", Path("usr/share/java/mariadb-java-client.jar")
+JDK_PACKAGES = ("openjdk-21-jdk-headless", "openjdk-17-jdk-headless")
+NO_JDK = "There is no JDK 17 or later on this machine, and none could be unpacked. Install one."
 NO_JAVA = "There is no Java 17 or later on this machine, and none could be unpacked. Install a JRE."
 NO_DRIVER = "There is no MariaDB Connector/J on this machine. Install libmariadb-java."
 _RELEASE = re.compile(r'^JAVA_VERSION="(\d+)', re.MULTILINE)
@@ -23,19 +27,37 @@ _RELEASE = re.compile(r'^JAVA_VERSION="(\d+)', re.MULTILINE)
 
 def find_java(folder: Path = ENGINES) -> Path:
     """A JAVA_HOME."""
+    return _find(JAVA_PACKAGES, folder, "java") or _fail(NO_JAVA)
+
+
+def find_jdk(folder: Path = ENGINES) -> Path:
+    """The same with a compiler, for programs that partners write."""
+    return _find(JDK_PACKAGES, folder, "javac") or _fail(NO_JDK)
+
+
+def _find(packages: Sequence[str], folder: Path, program: str) -> Path | None:
+    """Where there is that program, of a release that will do: here, or unpacked."""
     for home in _homes_here():
-        if _version(home) >= JAVA_LEAST:
+        if _has(home, program):
             return home
-    for package in JAVA_PACKAGES:
+    for package in packages:
         place = folder / package
         try:
             _unpack(package, place)
         except Failure:
             continue  # another release of the distribution has another
         for home in place.glob("usr/lib/jvm/*/"):
-            if _version(home) >= JAVA_LEAST:
+            if _has(home, program):
                 return home
-    raise Failure(NO_JAVA)
+    return None
+
+
+def _has(home: Path, program: str) -> bool:
+    return _version(home) >= JAVA_LEAST and (home / "bin" / program).exists()
+
+
+def _fail(words: str) -> NoReturn:
+    raise Failure(words)
 
 
 def find_driver(folder: Path = ENGINES) -> Path:

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from infra.dev.paths import ROOT
-from infra.site import problems
+from infra.site import api, problems
 
-FOLDERS = ("docs/problems",)
+FOLDERS = ("docs/openapi", "docs/problems")
 """In these, whatever isn't written now has no place any more."""
 
 
 def pages() -> Mapping[str, str]:
     """Each by its path from the checkout."""
-    return problems.pages()
+    return {**api.pages(), **problems.pages()}
 
 
 def write_pages(root: Path = ROOT) -> list[str]:

@@ -1,0 +1,238 @@
+"""What partners call. The posts are no routes of FastAPI's, so all of theirs is told here."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from infra.site.openapi.calls import ALWAYS, ANYWHERE, READ, Call, Interface
+from proxy.intake import Accepted
+
+_ID = "01a1ee53-ca31-7116-bf56-e42fba72bdee"
+_AT = "2026-11-18T11:03:51.089Z"
+_LATER = "2026-11-18T11:03:51.102Z"
+_SENT = {"sender_number": "+1234567890", "message_body": "This is the message content"}
+_TAKEN = {"queued_at": _AT, "durability": "full"}
+
+Time = Annotated[str, Meta(description="ISO 8601, UTC, with milliseconds.")]
+MessageId = Annotated[str, Meta(description="A UUIDv7, in lower case.")]
+
+
+class Metadata(msgspec.Struct, forbid_unknown_fields=True):
+    """What the sender may say of itself; the certificate decides."""
+
+    client_id: Annotated[str, Meta(description="Must be the certificate's client.")] = ""
+    timestamp: Annotated[
+        str, Meta(description="ISO 8601 with a zone; kept, and decides nothing.")
+    ] = ""
+
+
+class Submission(msgspec.Struct, forbid_unknown_fields=True):
+    """A message. Unknown fields are refused."""
+
+    sender_number: Annotated[str, Meta(pattern=r"^\+[1-9][0-9]{1,14}$", description="E.164.")]
+    message_body: Annotated[
+        str,
+        Meta(min_length=1, max_length=1000, description="Code points; not blank, without NUL."),
+    ]
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+
+
+class BatchItem(Submission, forbid_unknown_fields=True):
+    """A message of a batch."""
+
+    idempotency_key: Annotated[
+        str, Meta(min_length=1, max_length=255, description="As the header, for this item.")
+    ] = ""
+
+
+class Problem(msgspec.Struct):
+    """What isn't done is answered so (RFC 9457): docs/problems/."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    request_id: str | None = None
+    retry_after: int | None = None
+    errors: list[dict[str, str]] = []
+
+
+class Answered(msgspec.Struct, omit_defaults=True):
+    """What became of one item: as a single post of it would have been answered."""
+
+    index: int
+    status: Annotated[int, Meta(description="202, or that of `problem`.")]
+    message_id: MessageId | None = None
+    queued_at: Time | None = None
+    durability: str | None = None
+    problem: Problem | None = None
+
+
+class BatchAnswer(msgspec.Struct):
+    """In the order of the items."""
+
+    items: list[Answered]
+
+
+class MessageStatus(msgspec.Struct):
+    """Where a message is. It shows neither number nor body."""
+
+    message_id: MessageId
+    status: Annotated[str, Meta(description="queued, delivered, failed, erased or duplicate.")]
+    created_at: Time
+    queued_at: Time
+    delivered_at: Time | None
+    attempt_count: int
+
+
+class SeenCertificate(msgspec.Struct):
+    """The certificate that was shown."""
+
+    fingerprint: Annotated[str, Meta(description="SHA-256, hex.")]
+    serial: str
+    not_before: Time
+    not_after: Time
+
+
+class Limits(msgspec.Struct):
+    """What this client is granted."""
+
+    rate_per_second: int
+    burst: int
+
+
+class Formats(msgspec.Struct):
+    """What a message may be here."""
+
+    max_body_characters: int
+
+
+class Whoami(msgspec.Struct):
+    """Who the certificate is."""
+
+    client_id: str
+    domain: str
+    role: str
+    name: str
+    certificate: SeenCertificate
+    limits: Limits
+    formats: Formats
+
+
+class Renewal(msgspec.Struct, forbid_unknown_fields=True):
+    """In base64. `gatepost cert renew` and the library make it."""
+
+    csr: Annotated[str, Meta(description="A request (PKCS#10, DER) for a new key.")]
+    signature: Annotated[str, Meta(description="Of the request, by the old key.")]
+
+
+class Renewed(msgspec.Struct):
+    """PEM: the new certificate with its intermediate, and what to trust from now on."""
+
+    cert: str
+    ca: str
+
+
+_RATE = {
+    "RateLimit": "What is left, and in how many seconds there is more.",
+    "RateLimit-Policy": "What this client is granted: q at once, w seconds to fill it.",
+}
+_KEY = "1 to 255 visible ASCII characters. Sent again with the same key, it is one message."
+_TO_SEND = (*READ, "unsupported-media-type", "identity-mismatch", "rate-limited", "backlogged")
+
+INTERFACE = Interface(
+    name="proxy",
+    title="The gateway, for partners",
+    words="TLS 1.3 with a client's certificate. Its role is `client`.",
+    server="https://gateway.example.com:8001",
+    calls=(
+        Call(
+            "POST",
+            "/api/v1/messages",
+            "Send a message",
+            words="The body may have 16 KiB. 202 means: it is on disk, sealed, and won't be lost.",
+            request=Submission,
+            request_example=_SENT,
+            answer=Accepted,
+            answer_example={"message_id": _ID, "status": "queued", **_TAKEN},
+            status=202,
+            headers={"Idempotency-Key": _KEY},
+            answered={
+                "Location": "Where its state can be asked for.",
+                "Idempotency-Replayed": "`true` if this key was answered before.",
+                **_RATE,
+            },
+            problems=(
+                *(*_TO_SEND, "idempotency-key-reused", "still-under-way", "outcome-unknown"),
+                *(*ALWAYS, *ANYWHERE),
+            ),
+        ),
+        Call(
+            "POST",
+            "/api/v1/messages/batch",
+            "Send many messages",
+            words="Up to 1,000, and 16 MiB: a JSON array, or one on each line (NDJSON). The answer"
+            " is 200 whatever becomes of the items; each of them says it for itself.",
+            request=list[BatchItem],
+            request_example=[_SENT | {"idempotency_key": "order-1"}],
+            also=("application/x-ndjson",),
+            answer=BatchAnswer,
+            answer_example={"items": [{"index": 0, "status": 202, "message_id": _ID, **_TAKEN}]},
+            answered=_RATE,
+            problems=(*_TO_SEND, *ALWAYS, *ANYWHERE),
+        ),
+        Call(
+            "GET",
+            "/api/v1/messages/{message_id}",
+            "Ask where a message is",
+            words="Another client's message is answered as one that doesn't exist.",
+            answer=MessageStatus,
+            answer_example={
+                "message_id": _ID,
+                "status": "delivered",
+                "created_at": _AT,
+                "queued_at": _AT,
+                "delivered_at": _LATER,
+                "attempt_count": 1,
+            },
+            problems=("not-found", *ALWAYS, *ANYWHERE),
+        ),
+        Call(
+            "GET",
+            "/api/v1/whoami",
+            "Ask who you are",
+            answer=Whoami,
+            answer_example={
+                "client_id": "example.com:client_001",
+                "domain": "example.com",
+                "role": "client",
+                "name": "client_001",
+                "certificate": {
+                    "fingerprint": "5f1e…",
+                    "serial": "3a0c…",
+                    "not_before": _AT,
+                    "not_after": "2027-02-16T11:03:51.000Z",
+                },
+                "limits": {"rate_per_second": 100, "burst": 1000},
+                "formats": {"max_body_characters": 1000},
+            },
+            problems=(*ALWAYS, *ANYWHERE),
+        ),
+        Call(
+            "POST",
+            "/api/v1/certificates/renew",
+            "Renew your certificate",
+            words="From two thirds of its life on. `gatepost cert renew` does it.",
+            request=Renewal,
+            request_example={"csr": "MIH…", "signature": "MEU…"},
+            answer=Renewed,
+            answer_example={"cert": "-----BEGIN CERTIFICATE-----\n…", "ca": "…"},
+            status=201,
+            problems=(
+                *("malformed", "too-large", "bad-signing-request", "bad-order", "key-used-before"),
+                *("not-yet", "not-found", "rate-limited", *ALWAYS, *ANYWHERE),
+            ),
+        ),
+    ),
+)
