@@ -116,7 +116,9 @@ def _kind(schema: Mapping[str, Any]) -> str:
     """In a few words: what a value may be."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
+        return (
+            "[Problem](problems/README.md)" if name == "Problem" else f"[{name}](#{name.lower()})"
+        )
     if "anyOf" in schema:
         return " or ".join(_kind(one) for one in schema["anyOf"])
     if "enum" in schema:

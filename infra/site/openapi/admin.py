@@ -68,8 +68,8 @@ _ISSUED = holders.IssuedCertificate
 INTERFACE = Interface(
     name="admin",
     title="Administration",
-    words="The main server's port: mTLS with a certificate of the role `admin`. One of a"
-    " partner's domain administers that alone; what is another's is answered as what doesn't exist.",
+    words="The main server's port: TLS 1.3 with a certificate of the role `admin`. An administrator"
+    " of a partner's domain sees and changes that alone: what is another's isn't there for them.",
     server="https://main.example.com:8000",
     calls=(
         _certify(

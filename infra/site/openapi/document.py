@@ -53,11 +53,23 @@ class Schemas:
 
     def __init__(self, types: Iterable[Any]) -> None:
         self._types = list(types)
-        found, self.components = msgspec.json.schema_components(self._types, ref_template=_SCHEMAS)
-        self._found = list(found)
+        found, known = msgspec.json.schema_components(self._types, ref_template=_SCHEMAS)
+        self._found = _with_values(list(found), known)
+        objects = {name: one for name, one in known.items() if "enum" not in one}
+        self.components = _with_values(objects, known)
 
     def of(self, wanted: Any) -> dict[str, Any]:
         return dict(self._found[self._types.index(wanted)])
+
+
+def _with_values(told: Any, known: Mapping[str, Any]) -> Any:
+    """Where a list of values is referred to, the list itself."""
+    if isinstance(told, dict):
+        name = str(told.get("$ref", "")).rpartition("/")[2]
+        if name and "enum" in known[name]:
+            return {"type": "string", "enum": known[name]["enum"]}
+        return {key: _with_values(inner, known) for key, inner in told.items()}
+    return [_with_values(one, known) for one in told] if isinstance(told, list) else told
 
 
 def _schemas(calls: Iterable[Call]) -> Schemas:

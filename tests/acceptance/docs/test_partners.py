@@ -145,7 +145,8 @@ def test_it_is_answered_as_shown(partner: Partner, number: int) -> None:
 def test_what_was_enrolled_is_who_is_answered(partner: Partner) -> None:
     assert f"/client/{partner.name}" in partner.said[block("sh", "gatepost enrol")]
     assert partner.name in partner.said[block("sh", "gatepost whoami")]
-    assert (partner.folder / "client.key").stat().st_mode & 0o077 == 0
+    for name in ("client.key", "client.p12"):
+        assert (partner.folder / name).stat().st_mode & 0o077 == 0
 
 
 def test_a_repeat_is_answered_with_the_first(partner: Partner) -> None:
