@@ -2,10 +2,13 @@
 right size that nobody has sealed.
 
 One client has half of all the traffic, times of delivery go over four orders of magnitude, and what
-has failed lies all over the days.
+has failed lies all over the days. Each client's day has a data key, as it would.
+
+Indexes are built when all rows are there: millions are sorted quicker than put in one by one.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,20 +16,27 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from pydantic import SecretStr
-from sqlalchemy import Engine, create_engine, text
+from sqlalchemy import Connection, Engine, Index, create_engine, text
 
 from bench.people.population import divide_past
-from gatepost.clock import from_ms
+from gatepost.clock import from_ms, to_ms
+from gatepost.identity import Identity, Role
 from infra.dev.engines import Engines, MariaServer
 from main_server import migrating
-from main_server.database import create_ledger_engine
-from main_server.granting import Account, grant_publishing, grant_reading
+from main_server.ca import repository as holders
+from main_server.database import create_ledger_engine, transact
+from main_server.granting import Account, grant_publishing, grant_reading, grant_retaining
+from main_server.keys.data_keys import new_data_key
+from main_server.keys.master import KEY_BYTES, MasterKey
+from main_server.keys.repository import add_data_keys
 from main_server.messages.partitions import ensure_partitions
 from main_server.settings import Database
+from main_server.tables import messages
 
 KEYS_SCHEMA, HOST = "gatepost_keys", "127.0.0.1"
 ROWS_A_STATEMENT = 100_000
 AT_ONCE = 2
+DOMAINS, CLIENTS = 5, 40
 _DAY_MS = 86_400_000
 _LARGE = {
     "innodb_buffer_pool_size": 1536 * 2**20,
@@ -41,6 +51,7 @@ class BigLedger:
     server: MariaServer
     engine: Engine
     rows: Mapping[date, int]
+    master: bytes
 
     @property
     def total(self) -> int:
@@ -60,25 +71,40 @@ def big_ledger(
         engine = _migrated(server)
         ensure_partitions(engine, max(rows) + timedelta(days=1))
         divide_past(engine, sorted(rows))
-        _fill(engine, rows, said)
+        fill(engine, rows, said)
+        master = secrets.token_bytes(KEY_BYTES)
+        transact(engine, lambda connection: _add_holders(connection, MasterKey(master), rows))
         with root.connect() as connection:
             connection.execute(text("SET GLOBAL innodb_flush_log_at_trx_commit = 1"))
         root.dispose()
-        yield BigLedger(server, engine, rows)
+        yield BigLedger(server, engine, rows, master)
         engine.dispose()
 
 
 def _migrated(server: MariaServer) -> Engine:
     url = SecretStr(server.url("gatepost_migrate"))
-    engine = create_ledger_engine(Database(url=url, keys_schema=KEYS_SCHEMA))
+    engine = create_ledger_engine(Database(url=url, keys_schema=KEYS_SCHEMA), patient=True)
     migrating.upgrade(engine, KEYS_SCHEMA)
     grant_reading(engine, Account("gatepost_lake", HOST))
     grant_publishing(engine, Account("gatepost_analytics", HOST))
+    grant_retaining(engine, Account("gatepost_retention", HOST), KEYS_SCHEMA)
     return engine
 
 
-def _fill(engine: Engine, rows: Mapping[date, int], said: Callable[[str], None]) -> None:
-    def fill(day: date) -> date:
+def _add_holders(connection: Connection, master: MasterKey, days: Iterable[date]) -> None:
+    now = from_ms(to_ms(datetime.now(UTC)))
+    for domain in (f"town-{n}.example" for n in range(DOMAINS)):
+        holders.add_domain(connection, domain, None, now)
+        for client in range(CLIENTS):
+            identity = Identity(domain, Role.CLIENT, f"client-{client}")
+            holders.add_client(connection, identity, 100, 1000, now)
+            pairs = [(identity.client_id, day) for day in days]
+            keys = [new_data_key(master, pair, now.replace(tzinfo=None)) for pair in pairs]
+            add_data_keys(connection, keys)
+
+
+def fill(engine: Engine, rows: Mapping[date, int], said: Callable[[str], None]) -> None:
+    def fill_day(day: date) -> date:
         with engine.connect() as connection:
             for first in range(0, rows[day], ROWS_A_STATEMENT):
                 last = min(first + ROWS_A_STATEMENT, rows[day]) - 1
@@ -86,11 +112,24 @@ def _fill(engine: Engine, rows: Mapping[date, int], said: Callable[[str], None])
                 connection.commit()
         return day
 
+    indexes = sorted(messages.indexes, key=lambda index: str(index.name))
+    _alter(engine, ", ".join(f"DROP INDEX {one.name}" for one in indexes))
     done = 0
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for day in pool.map(fill, sorted(rows, key=lambda day: -rows[day])):
+        for day in pool.map(fill_day, sorted(rows, key=lambda day: -rows[day])):
             done += rows[day]
             said(f"{day}: {done:,} messages")
+    said("indexes …")
+    _alter(engine, ", ".join(f"ADD INDEX {one.name} ({_columns(one)})" for one in indexes))
+
+
+def _alter(engine: Engine, changes: str) -> None:
+    with engine.connect() as connection:
+        connection.execute(text(f"ALTER TABLE messages {changes}"))
+
+
+def _columns(index: Index) -> str:
+    return ", ".join(column.name for column in index.columns)
 
 
 def _statement(day: date, rows: int, first: int, last: int) -> str:
@@ -113,10 +152,10 @@ SELECT id, CONCAT(domain, ':', client), domain, REPEAT('f', 32), number, 'of tes
 FROM (
   SELECT b, c,
     UNHEX(CONCAT(LPAD(HEX({start} + ms), 12, '0'), '7', LEFT(hash, 3), '8', RIGHT(hash, 15))) AS id,
-    IF(a % 2, CONCAT('town-', a DIV 2 % 5, '.example'), 'town-0.example') AS domain,
-    IF(a % 2, CONCAT('client-', a DIV 10 % 40), 'client-0') AS client,
-    UNHEX(SHA2(CONCAT(a % 2 * (a DIV 2 % 5), '/', FLOOR(20000 * POW(d / 4294967296, 2))), 256))
-      AS number,
+    IF(a % 2, CONCAT('town-', a DIV 2 % {DOMAINS}, '.example'), 'town-0.example') AS domain,
+    IF(a % 2, CONCAT('client-', a DIV 10 % {CLIENTS}), 'client-0') AS client,
+    UNHEX(SHA2(CONCAT(a % 2 * (a DIV 2 % {DOMAINS}), '/', FLOOR(20000 * POW(d / 4294967296, 2))),
+      256)) AS number,
     RPAD(hash, 150, hash) AS body,
     CASE WHEN b % 1000 < 2 THEN '{"queued" if fresh else "delivered"}' WHEN b % 1000 < 17 THEN
       'failed' WHEN b % 1000 < 22 THEN 'erased' WHEN b % 1000 < 25 THEN 'duplicate' ELSE

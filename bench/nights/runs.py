@@ -1,12 +1,13 @@
-"""`gatepost analytics …` as an operator runs it, and what it takes: time, by its own log, and the
-peak memory of each of its processes, by the kernel."""
+"""`gatepost …` as an operator runs it, and what it takes: time, of the pipeline's steps by its own
+log, and the peak memory of each of its processes, by the kernel."""
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,19 @@ TURN_SECONDS = 0.1
 
 class Failed(Exception):
     """The run has failed; what it said."""
+
+
+Parts = Iterable[tuple[int, str]]
+"""Processes, each with which part of it all it is."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that went well."""
+
+    seconds: float
+    said: str
+    peak_mib: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -85,6 +99,25 @@ def run(config: Path, *arguments: str, cluster: SparkCluster | None = None) -> N
     """Raises Failed if it didn't go well."""
     command = [str(GATEPOST), "analytics", *(arguments or ("run",)), "--config", str(config)]
     environment = submit.environment(Spark(java_home=find_java()), os.environ)
+
+    def parts(pid: int) -> Parts:
+        executors = cluster.executors() if cluster else ()
+        ours = ((one, _part_of(one)) for one in session(pid))
+        named = [(one, part) for one, part in ours if part]
+        return [*named, *((one, "executor") for one in executors)]
+
+    ended = watch(command, config, parts, environment)
+    events = [json.loads(line) for line in ended.said.splitlines()]
+    return Night(ended.seconds, events, ended.peak_mib)
+
+
+def watch(
+    command: Sequence[str],
+    config: Path,
+    parts: Callable[[int], Parts],
+    environment: Mapping[str, str] | None = None,
+) -> Ended:
+    """Until it has ended; what it says goes beside its configuration. If we are ended, it is."""
     said, complaints = config.with_suffix(".out"), config.with_suffix(".err")
     with said.open("w") as out, complaints.open("w") as err:
         begun = time.monotonic()
@@ -92,22 +125,23 @@ def run(config: Path, *arguments: str, cluster: SparkCluster | None = None) -> N
             command, stdout=out, stderr=err, env=environment, start_new_session=True
         )
         peaks: dict[str, float] = {}
-        while process.poll() is None:
-            _note(peaks, session(process.pid), cluster.executors() if cluster else ())
-            time.sleep(TURN_SECONDS)
+        try:
+            while process.poll() is None:
+                _note(peaks, parts(process.pid))
+                time.sleep(TURN_SECONDS)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
         seconds = time.monotonic() - begun
     if process.returncode:
         raise Failed(complaints.read_text()[-4000:])
-    events = [json.loads(line) for line in said.read_text().splitlines()]
-    return Night(seconds, events, peaks)
+    return Ended(seconds, said.read_text(), peaks)
 
 
-def _note(peaks: dict[str, float], ours: Iterable[int], executors: Iterable[int]) -> None:
+def _note(peaks: dict[str, float], parts: Parts) -> None:
     """The kernel's own high-water marks: none is missed between two looks but a process's last."""
-    every = [(pid, _part_of(pid)) for pid in ours] + [(pid, "executor") for pid in executors]
-    for pid, part in every:
-        if part:
-            peaks[part] = max(peaks.get(part, 0.0), _peak_mib(pid))
+    for pid, part in parts:
+        peaks[part] = max(peaks.get(part, 0.0), _peak_mib(pid))
 
 
 def _part_of(pid: int) -> str | None:

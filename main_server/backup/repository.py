@@ -5,7 +5,6 @@ from datetime import datetime
 
 from sqlalchemy import Connection, Engine, delete, func, inspect, select, text, update
 
-from gatepost.database import NIGHTLY_LOCK
 from main_server.tables import (
     KEYS,
     audit_log,
@@ -18,11 +17,16 @@ from main_server.tables import (
 )
 
 
-def take_lock(connection: Connection, wait_seconds: int) -> bool:
-    """It is freed when the connection ends."""
-    values = {"name": NIGHTLY_LOCK, "seconds": wait_seconds}
+def take_lock(connection: Connection, name: str, wait_seconds: int) -> bool:
+    """It is freed when the connection ends, which may be idle for a day."""
+    connection.execute(text("SET SESSION wait_timeout = 86400"))
+    values = {"name": name, "seconds": wait_seconds}
     taken: int | None = connection.scalar(text("SELECT GET_LOCK(:name, :seconds)"), values)
     return taken == 1
+
+
+def free_lock(connection: Connection, name: str) -> None:
+    connection.execute(text("SELECT RELEASE_LOCK(:name)"), {"name": name})
 
 
 def count_messages(connection: Connection) -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine
 
-from gatepost.errors import ConfigurationError
+from gatepost.errors import ConfigurationError, Unavailable
 from main_server import migrating
 from main_server.audit.chain import SYSTEM, Entry, parse_head
 from main_server.audit.repository import append
@@ -29,6 +29,10 @@ from main_server.backup.verify import read_ledger
 from main_server.database import open_ledger, transact
 
 Tell = Callable[[int], object]
+NOT_EMPTY = (
+    "the ledger is not empty: a restore goes onto an empty machine. If one was broken off here,"
+    " drop the schema, make it again, and begin anew"
+)
 
 
 class NotEmpty(ConfigurationError):
@@ -54,7 +58,7 @@ def restore(engine: Engine, settings: Written, backup: Opened, tell: Tell) -> Re
         raise ConfigurationError(f"{backup.backup.name} is of a later release ({revision})")
     with engine.connect() as connection:
         if not repository.is_empty(connection):
-            raise NotEmpty("the ledger is not empty: a restore goes onto an empty machine")
+            raise NotEmpty(NOT_EMPTY)
         keys_are_there = repository.has_key_tables(connection, settings.keys_schema)
     if not keys_are_there:
         migrating.upgrade(engine, settings.keys_schema, revision)
@@ -70,14 +74,17 @@ def drill(settings: Scratch, backup: Opened, tell: Tell) -> Restored:
     started = time.monotonic()
     name = settings.address().database
     assert name is not None
-    with open_ledger(settings.without_schema(), patient=True) as outside:
-        repository.make_schema(outside, name)
+    with open_ledger(settings.without_schema(), patient=True) as outside, outside.connect() as own:
+        if not repository.take_lock(own, f"gatepost.{name}", 0):
+            raise Unavailable("Another drill is under way.")
         try:
+            repository.make_schema(outside, name)
             load(settings.address(), read_ledger(backup, tell))
             with open_ledger(settings, patient=True) as engine:
                 return _check(engine, backup, started)
         finally:
             repository.drop_schema(outside, name)
+            own.invalidate()  # the lock is the connection's
 
 
 def _check(engine: Engine, backup: Opened, started: float) -> Restored:

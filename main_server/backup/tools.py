@@ -15,7 +15,7 @@ from typing import IO
 
 from sqlalchemy import URL
 
-from gatepost.errors import ConfigurationError
+from gatepost.errors import ConfigurationError, Unavailable
 
 _DUMPS, _LOADS = ("mariadb-dump", "mysqldump"), ("mariadb", "mysql")
 _AS_OF_ONE_MOMENT = (
@@ -29,11 +29,13 @@ _AS_OF_ONE_MOMENT = (
 )
 ENDS = b"-- Dump completed"
 """With this the last line of a whole dump begins."""
+OF_A_TABLE = b"DROP TABLE"
+"""With this a line of each table. By the first of them the dump has its moment."""
 _VERSIONED, _DEFINER = b"/*!50013 ", re.compile(rb"DEFINER=`[^`]*`@`[^`]*` ")
 """Of a view, in a line of its own. No row can look so: its own line ends are escaped."""
 
 
-class ToolFailed(ConfigurationError):
+class ToolFailed(Unavailable):
     """The database's program has ended badly; what it said is told."""
 
 

@@ -1,20 +1,25 @@
 """The list of what is revoked as a file, for those who check certificates with other programs.
 
 PEM, one block for each intermediate that is trusted now. It is written by
-`main_server.ca.recovery.follow` alone, because it may know what the ledger has forgotten.
+`main_server.ca.recovery.follow` alone, because it may know what the ledger has forgotten. After a
+restore a newer one is put in its place, from wherever one was kept: so it is read in other forms as
+well, a single list as the PKI port gives it (DER), and the file that a proxy keeps.
 """
 
 from pathlib import Path
 
+import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from gatepost.errors import ConfigurationError
-from gatepost.revocation import Revocations
+from gatepost.revocation import Revocations, decode_revocations
 from gatepost.whole_file import replace_file
 
 _MODE = 0o644
-_END = b"-----END X509 CRL-----\n"
+_BEGIN, _END = b"-----BEGIN", b"-----END X509 CRL-----\n"
+_DER = b"\x30"
+"""A SEQUENCE."""
 
 
 def to_pem(revocations: Revocations) -> bytes:
@@ -39,14 +44,22 @@ def write_crl_file(file: Path, revocations: Revocations) -> bool:
 def read_crl_file(file: Path) -> list[bytes]:
     """The lists in it, DER; none if it isn't there. Raises ConfigurationError if one is damaged."""
     try:
-        *blocks, rest = file.read_bytes().split(_END)
-        if rest.strip():
-            raise ValueError
-        lists = [x509.load_pem_x509_crl(block + _END) for block in blocks]
+        lists = _read(file.read_bytes())
     except FileNotFoundError:
         return []
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
         reason = getattr(error, "strerror", None) or "it is damaged"
         words = "what a restored ledger has forgotten may be in it: bring an undamaged copy back"
         raise ConfigurationError(f"{file} can't be read: {reason}; {words}") from None
     return [one.public_bytes(Encoding.DER) for one in lists]
+
+
+def _read(data: bytes) -> list[x509.CertificateRevocationList]:
+    if data.startswith(_DER):
+        return [x509.load_der_x509_crl(data)]
+    if data and not data.startswith(_BEGIN):
+        return [x509.load_der_x509_crl(der) for der in decode_revocations(data).crls]
+    *blocks, rest = data.split(_END)
+    if rest.strip():
+        raise ValueError
+    return [x509.load_pem_x509_crl(block + _END) for block in blocks]

@@ -21,9 +21,8 @@ from main_server.database import transact
 DAYS_AHEAD = 14
 LAST = "pmax"
 """To be empty."""
-_ADVISORY_LOCK = "gatepost.partitions"
-
-
+LOCK = "gatepost.partitions"
+"""Of the database: who has it divides partitions, and as long as a backup has it nobody does."""
 TABLES = ("messages", "attempts")
 
 
@@ -36,7 +35,9 @@ def ensure_partitions(engine: Engine, today: date) -> list[date]:
 
 
 def _ensure(connection: Connection, table: str, today: date) -> list[date]:
-    if not connection.scalar(text("SELECT GET_LOCK(:name, 10)"), {"name": _ADVISORY_LOCK}):
+    if not missing_days(_existing(connection, table), today):
+        return []
+    if not connection.scalar(text("SELECT GET_LOCK(:name, 10)"), {"name": LOCK}):
         return []
     try:
         missing = missing_days(_existing(connection, table), today)
@@ -46,7 +47,7 @@ def _ensure(connection: Connection, table: str, today: date) -> list[date]:
         return missing
     finally:
         connection.execute(text("SET SESSION lock_wait_timeout = DEFAULT"))
-        connection.execute(text("SELECT RELEASE_LOCK(:name)"), {"name": _ADVISORY_LOCK})
+        connection.execute(text("SELECT RELEASE_LOCK(:name)"), {"name": LOCK})
 
 
 def missing_days(existing: Iterable[str], today: date) -> list[date]:

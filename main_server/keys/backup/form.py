@@ -75,6 +75,11 @@ def open_backup(sealing: Sealing, backup: bytes) -> bytes:
         raise ConfigurationError(words) from None
 
 
+def is_of_keys(file: Path) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(len(_FORM) + 1) == f"{_FORM} ".encode()
+
+
 def stretch(passphrase: bytes, salt: bytes) -> bytes:
     """A key of 32 bytes. It takes a third of a second and 128 MiB: for who guesses, too."""
     return Scrypt(salt=salt, **_SCRYPT).derive(passphrase)

@@ -15,17 +15,21 @@ import pytest
 from sqlalchemy import text
 
 from main_server.audit.verify import verify
-from main_server.backup.content import name_of
+from main_server.backup.content import find_all, name_of
 from main_server.backup.tools import dump
+from main_server.keys.alone import alone
+from main_server.keys.backup import form
 from main_server.keys.backup.content import read_backup, write_backup
 from main_server.keys.backup.form import Sealing
 from main_server.keys.backup.restore import restore as restore_keys
 from main_server.keys.destroy import destroy
+from main_server.messages.partitions import LOCK as PARTITIONS_LOCK
+from main_server.retention.run import LOCK as RETENTION_LOCK
 from tests.factories import BODY, NUMBER
 from tests.heard import wait_until
 from tests.integration.main_server.backup.conftest import Command, contents, note
 from tests.integration.main_server.conftest import engine_of
-from tests.integration.main_server.keys.conftest import LONG_AGO, House, meanwhile
+from tests.integration.main_server.keys.conftest import LONG_AGO, Cuts, House, meanwhile
 
 GATEPOST = Path(sys.executable).with_name("gatepost")
 ENDED = ("sessions", "password_links", "enrolment_tokens", "redrives", "audit_log", "audit_head")
@@ -202,6 +206,40 @@ def test_what_is_no_longer_whole_is_told(house: House, backup: Command, how: str
         shutil.rmtree(made)
 
 
+def test_the_backup_of_the_keys_is_never_in_it(house: House, backup: Command) -> None:
+    files = backup.folder / "etc"
+    files.mkdir()
+    write_backup(house.engine, Sealing(house.masters()), files / "keys.backup")
+    backup.configure(files=[str(files)])
+    said = backup("create")
+    assert said.code == 2
+    assert "keys.backup is the backup of the keys" in said.err
+    assert [*backup.backups.iterdir()] == []
+
+
+def test_a_file_that_goes_while_it_is_read_spoils_nothing(
+    house: House, backup: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = backup.folder / "etc"
+    files.mkdir()
+    (files / "draft").write_text("renamed in a moment")
+    (files / "kept").write_text("there")
+    is_of_keys = form.is_of_keys
+
+    def and_gone(file: Path) -> bool:
+        found = is_of_keys(file)
+        if file.name == "draft":
+            file.unlink()
+        return found
+
+    monkeypatch.setattr("main_server.backup.create.is_of_keys", and_gone)
+    backup.configure(files=[str(files)])
+    made = backup.made()
+    there = backup.folder / "there"
+    assert backup("restore", made.name, "--only-files", "--files-to", str(there)).code == 0
+    assert [one.name for one in there.rglob("*") if one.is_file()] == ["kept"]
+
+
 def test_another_passphrase_opens_nothing(house: House, backup: Command) -> None:
     backup.made()
     assert backup("verify").code == 0
@@ -262,7 +300,7 @@ def test_a_dump_without_an_end_is_no_backup(
     (folder / "mariadb-dump").chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     said = backup("create")
-    assert said.code == 2
+    assert said.code == 5
     assert "has no end" in said.err
     assert [*backup.backups.iterdir()] == []
     password = house_address(backup).password
@@ -290,6 +328,59 @@ def test_a_week_is_kept_and_seven_whatever_the_clock_says(house: House, backup: 
     kept = {one.name for one in backup.backups.iterdir()}
     assert len(kept) == 7
     assert old[0].name not in kept
+
+
+def test_an_old_one_that_was_not_wholly_removed_is_none(
+    house: House, backup: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed while it tidied up."""
+    backup.backups.mkdir(mode=0o700)
+    now = datetime.now(UTC)
+    for days in range(9, 17):
+        (backup.backups / name_of(now - timedelta(days=days))).mkdir()
+    cut = Cuts(shutil.rmtree, 0, after=False)
+    monkeypatch.setattr("main_server.backup.create.shutil.rmtree", cut)
+    assert backup("create").code != 0
+    monkeypatch.undo()
+    assert len(find_all(backup.backups)) == 8
+    assert [*backup.backups.glob(".*")] != []
+
+
+def test_beside_retention_none_is_begun_and_nobody_divides_a_table_that_is_read(
+    house: House, backup: Command, tmp_path: Path
+) -> None:
+    """Retention waits for a snapshot that it sees; until there is one, its lock says so. A program
+    in its place stands for a dump: it goes on when there is a file."""
+    with alone(house.engine, RETENTION_LOCK):
+        said = backup("create")
+        assert said.code == 5
+        assert "Retention is under way" in said.err
+    begun, on, end = (tmp_path / name for name in ("begun", "on", "end"))
+    script = (
+        "#!/bin/sh\nwait_for() { n=0; while [ ! -e $1 ] && [ $n -lt 600 ]; do sleep 0.05;"
+        f" n=$((n + 1)); done; }}\necho '-- begun'; touch {begun}; wait_for {on}\n"
+        f"echo 'DROP TABLE x'; wait_for {end}\n"
+    )
+    folder = tmp_path / "program"
+    folder.mkdir()
+    (folder / "mariadb-dump").write_text(script)
+    (folder / "mariadb-dump").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    command = [str(GATEPOST), *backup.arguments("create")]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as child:
+        wait_until(begun.exists, 30)
+        assert not is_free(house, RETENTION_LOCK)
+        on.touch()
+        wait_until(lambda: is_free(house, RETENTION_LOCK))
+        assert not is_free(house, PARTITIONS_LOCK)
+        end.touch()
+        assert child.wait(30) == 5, "this dump has no end"
+    assert is_free(house, PARTITIONS_LOCK)
+
+
+def is_free(house: House, lock: str) -> bool:
+    with house.engine.connect() as connection:
+        return bool(connection.scalar(text("SELECT IS_FREE_LOCK(:name)"), {"name": lock}))
 
 
 def test_the_database_tells_why_it_does_not_let_us(house: House, backup: Command) -> None:

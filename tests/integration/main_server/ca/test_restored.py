@@ -14,7 +14,7 @@ from cryptography.x509 import ocsp
 from sqlalchemy import Connection, insert, select, update
 
 from gatepost.errors import ConfigurationError
-from gatepost.revocation import Revocations
+from gatepost.revocation import Revocations, encode_revocations
 from main_server.ca import recovery
 from main_server.ca.authority import new_key, utc_now
 from main_server.ca.crl import REBUILT_EVERY
@@ -22,6 +22,7 @@ from main_server.ca.crl_file import write_crl_file
 from main_server.ca.ocsp import answer
 from main_server.ca.online import OnlineCa
 from main_server.ca.recovery import recover
+from main_server.ca.revoked.repository import read_crl, read_revocations
 from main_server.database import transact
 from main_server.tables import certificates, crls, revocation_state
 from tests.integration.main_server.ca.ca_room import CaRoom
@@ -197,6 +198,22 @@ def test_what_was_issued_after_the_backup_stays_on_the_lists(
     later = utc_now() + timedelta(days=91)
     asyncio.run(online.keep())
     assert recover(room.engine, online.authorities.all, room.crl_file, later) == []
+
+
+@pytest.mark.parametrize("kept", ["by a proxy", "from the PKI port"])
+def test_a_list_helps_from_wherever_it_was_kept(room: CaRoom, online: OnlineCa, kept: str) -> None:
+    serial = room.issue()["serial"]
+    backup = back_up(room)
+    revoke(room, serial)
+    newest = transact(room.engine, read_revocations)
+    of_ours = transact(room.engine, lambda c: read_crl(c, kid(room)))
+    assert of_ours
+    backup.restore()
+    by_a_proxy = kept == "by a proxy"
+    room.crl_file.write_bytes(encode_revocations(newest) if by_a_proxy else of_ours.der)
+    asyncio.run(online.keep())
+    assert shown(room, serial) == ("revoked", "superseded")
+    assert room.crl_file.read_bytes().startswith(b"-----BEGIN X509 CRL")
 
 
 @pytest.mark.parametrize("damage", [
