@@ -81,7 +81,7 @@ def _fill(say: Say, site: Site, rows: int) -> None:
     today = datetime.now(UTC).date()
     days = {today - timedelta(days=n): rows // len(DAYS) for n in DAYS}
     with open_ledger(Database(url=SecretStr(site.status["database"])), patient=True) as engine:
-        divide_past(engine, sorted(days))
+        divide_past(engine, [today - timedelta(days=n) for n in range(1, max(DAYS) + 1)])
         fill(engine, days, say)
 
 
