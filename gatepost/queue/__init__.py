@@ -42,6 +42,8 @@ Asked, and administered:
     await queue.remove(ids)          -> list[bool]    # wherever it is; a holder settles too late
     await queue.purge()              -> int
     await queue.dead_letters(limit)  -> list[DeadLetter]  # latest first; 100,000 are kept
+    await queue.forget_dead()        -> int
+    await queue.foremost(limit)      -> list[Peeked]  # some that wait, the next ones first
     await queue.expose(ids)          -> list[bool]    # only Redis has them (or Entry.exposed)
     await queue.exposed(limit)       -> list[Exposed] # with payloads, in no order
     await queue.registered(ids)      -> None          # the ledger has them now

@@ -30,11 +30,16 @@ class Queues:
 
 
 class Turns:
-    """Several queues served in turn, so that one domain's flood doesn't starve another."""
+    """Several queues served in turn, so that one domain's flood doesn't starve another.
+
+    Nothing is reserved from those that are paused; they are kept going all the same, so that what
+    waits there expires at its time (I5).
+    """
 
     def __init__(self, redis: Client) -> None:
         self._redis = redis
         self._queues: list[Queue] = []
+        self._paused: list[Queue] = []
         self._next = 0
         self._doorbell: Doorbell | None = None
         self._told = asyncio.Event()
@@ -43,18 +48,24 @@ class Turns:
     def queues(self) -> list[Queue]:
         return list(self._queues)
 
-    async def serve(self, queues: Iterable[Queue]) -> None:
-        """From now on these are the queues. Changing nothing costs nothing."""
+    @property
+    def paused(self) -> list[str]:
+        return [queue.name for queue in self._paused]
+
+    async def serve(self, queues: Iterable[Queue], paused: Container[str] = ()) -> None:
+        """From now on these are the queues, and of these names are paused. Changing nothing costs
+        nothing."""
         wanted = list(queues)
-        if wanted == self._queues:
+        resting = [queue for queue in wanted if queue.name in paused]
+        if (wanted, resting) == (self._queues, self._paused):
             return
         if self._doorbell is not None:
             await self._doorbell.aclose()
-        self._queues = wanted
+        self._queues, self._paused = wanted, resting
         self._doorbell = None
         self._told.clear()
-        if wanted:
-            self._doorbell = Doorbell(self._redis, [s for queue in wanted for s in queue.signals])
+        if served := [queue for queue in wanted if queue not in resting]:
+            self._doorbell = Doorbell(self._redis, [s for queue in served for s in queue.signals])
             self._told.set()
 
     async def reserve(
@@ -64,7 +75,7 @@ class Turns:
         for _ in range(len(self._queues)):
             queue = self._queues[self._next % len(self._queues)]
             self._next += 1
-            if queue in but:
+            if queue in but or queue in self._paused:
                 continue
             if deliveries := await queue.reserve(limit, lease_seconds):
                 return queue, deliveries

@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 
 from gatepost.queue import wire
 from gatepost.queue.errors import typed_errors
-from gatepost.queue.keys import PartitionKeys
+from gatepost.queue.keys import PRIORITIES, PartitionKeys
 from gatepost.queue.messages import (
+    ID_SIZE,
     DeadLetter,
     Delivery,
     Enqueued,
@@ -119,6 +120,24 @@ class Partition:
         with typed_errors():
             found = await self._redis.zrevrange(self.keys.dead, 0, limit - 1, withscores=True)
         return [wire.read_dead_letter(id_, int(score)) for id_, score in found]
+
+    async def forget_dead(self) -> int:
+        with typed_errors():
+            return int(await self._redis.zremrangebyrank(self.keys.dead, 0, -1))
+
+    async def foremost(self, limit: int) -> list[bytes]:
+        """What goes by while this looks may be named where it isn't any more."""
+        named, last = self.keys.named, limit - 1
+        with typed_errors():
+            async with self._redis.pipeline(transaction=False) as asked:
+                asked.zrange(named("leased"), 0, last)
+                for priority in reversed(PRIORITIES):
+                    asked.lrange(named(f"ready:{priority}"), -limit, -1)
+                asked.zrange(named("delayed"), 0, last)
+                asked.zrange(named("lines"), 0, last)
+                leased, *ready, delayed, lines = await asked.execute()
+        ids = [*leased, *(one for found in ready for one in reversed(found)), *delayed]
+        return list(dict.fromkeys([*ids, *(line[-ID_SIZE:] for line in lines)]))
 
     async def epoch(self, fresh: bytes) -> bytes:
         with typed_errors():

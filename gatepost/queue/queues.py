@@ -19,6 +19,7 @@ from gatepost.queue.messages import (
     Entry,
     Exposed,
     Peeked,
+    Place,
     Reason,
     Stats,
 )
@@ -131,6 +132,19 @@ class Queue:
         letters = [letter for letters in found for letter in letters]
         return sorted(letters, key=lambda letter: letter.died_at, reverse=True)[:limit]
 
+    async def forget_dead(self) -> int:
+        """Forget the dead letters; return how many there were. The ledger knows why each failed."""
+        return sum(await self._all(lambda part: part.forget_dead()))
+
+    async def foremost(self, limit: int) -> list[Peeked]:
+        """Return how some fare that wait here, about in the order in which they would be taken.
+
+        Per partition at most `limit` of each place are looked at, and `limit` are returned.
+        """
+        ids = [one for found in await self._all(lambda p: p.foremost(limit)) for one in found]
+        known = await self.peek(ids) if ids else []
+        return [one for one in known if one is not None and one.place is not Place.DEAD][:limit]
+
     async def epochs(self) -> list[bytes]:
         """Return each partition's epoch. One that has changed means that its data was wiped."""
         fresh = secrets.token_bytes(16)
@@ -142,7 +156,11 @@ class Queue:
 
     async def stats(self) -> Stats:
         """Say how many messages are where."""
-        return _sum(await self._all(lambda part: part.stats()))
+        return _sum(await self.stats_each())
+
+    async def stats_each(self) -> list[Stats]:
+        """The same of each partition."""
+        return await self._all(lambda part: part.stats())
 
     async def wait(self, timeout_seconds: float) -> bool:
         """Wait for something to be ready, at most 5 s; False if nothing was heard."""

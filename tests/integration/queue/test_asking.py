@@ -144,3 +144,34 @@ async def test_asking_does_not_write(
     await queue.dead_letters(10)
 
     assert [await client.dump(key) for key in keys.declared] == before
+
+
+async def test_the_foremost_are_told_in_the_order_of_their_turns(
+    queue: Queue, clock: TestClock
+) -> None:
+    # Given some in each place, and one that left a ghost behind
+    leased, gone = entry(priority=9), entry(priority=8)
+    delayed, low, high = entry(due_at=clock.now + 9000), entry(priority=1), entries(2, priority=7)
+    first, in_line = entries(2, ordering_key=b"k", priority=6)
+    await queue.enqueue([leased, gone, delayed, low, *high, first, in_line])
+    await queue.reserve(1, 30)
+    await queue.remove([gone.id])
+
+    # When they are looked at, I expect each once, where it is
+    seen = await queue.foremost(10)
+    assert [one.id for one in seen] == [
+        one.id for one in (leased, *high, first, low, delayed, in_line)
+    ]
+    assert [one.place for one in seen[-2:]] == [Place.DELAYED, Place.IN_LINE]
+    assert [one.id for one in await queue.foremost(2)] == [leased.id, high[0].id]
+
+
+async def test_dead_letters_are_forgotten_and_nothing_else(queue: Queue, clock: TestClock) -> None:
+    await queue.enqueue(entries(3))
+    held = await queue.reserve(2, 30)
+    await queue.dead_letter([(one, Reason.REFUSED) for one in held])
+
+    assert await queue.forget_dead() == 2
+    assert await queue.forget_dead() == 0
+    assert await queue.dead_letters(10) == []
+    assert (await queue.stats()).waiting == 1

@@ -144,3 +144,35 @@ async def test_several_queues_are_waited_for_and_served_in_turn(client: Client) 
     # I expect both to have had their turns
     assert served == ["flooded", "quiet"] * 2 or served == ["quiet", "flooded"] * 2
     await turns.aclose()
+
+
+async def test_from_a_paused_queue_nothing_is_taken_and_it_is_kept_going(client: Client) -> None:
+    # Given two queues, one of them paused, with a message there whose time is over
+    held, open_ = Queue(client, "held"), Queue(client, "open")
+    turns = Turns(client)
+    await turns.serve([held, open_], {"held"})
+    await held.enqueue([entry(expires_at=1)])
+    await held.enqueue(entries(3))
+
+    # I expect nobody to be woken for it, or to be given anything of it
+    assert not await turns.wait(0.2)
+    assert await turns.reserve(10, 30) is None
+    await open_.enqueue([entry()])
+    assert await turns.wait(4)
+    batch = await turns.reserve(10, 30)
+    assert batch is not None
+    assert batch[0] is open_
+
+    # But what keeps queues going to know it, and what has expired to end (I5)
+    assert turns.queues == [held, open_]
+    assert turns.paused == ["held"]
+    assert len(await held.expire(10, 30)) == 1
+
+    # When it is resumed, I expect what waits there to be served
+    await turns.serve([held, open_])
+    await held.release_due()
+    assert await turns.wait(4)
+    batch = await turns.reserve(10, 30)
+    assert batch is not None
+    assert (batch[0], len(batch[1])) == (held, 3)
+    await turns.aclose()
