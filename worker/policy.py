@@ -30,7 +30,7 @@ class Decision:
 
 
 _ENDED = {Result.DELIVERED, Result.ALREADY, Result.DUPLICATE, Result.ERASED}
-_REASONS = {"unreadable": Reason.UNREADABLE}
+_REASONS = {"unreadable": Reason.UNREADABLE, "discarded": Reason.DISCARDED}
 
 
 def decide(result: DeliverResult, attempts: int, pool: Pool) -> Decision:

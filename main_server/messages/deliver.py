@@ -34,6 +34,8 @@ from main_server.messages.bisect import bisect
 from main_server.messages.repository import DELIVERABLE, AcceptedBy, Claim, Standing
 
 _ENDED = {"delivered": Result.ALREADY, "erased": Result.ERASED, "duplicate": Result.DUPLICATE}
+_FINAL = ("unreadable", "discarded")
+"""Nobody has what would be delivered, or somebody has said that it is not to be."""
 
 
 def deliver(
@@ -85,8 +87,8 @@ def decide(
 def _of_row(standing: Standing, now: int) -> tuple[Result, str | None]:
     if standing.status in _ENDED:
         return _ENDED[standing.status], None
-    if standing.reason == "unreadable":  # nobody has what would be delivered
-        return Result.REFUSED, "unreadable"
+    if standing.reason in _FINAL:
+        return Result.REFUSED, standing.reason
     expired = to_ms(standing.expires_at) <= now
     return (Result.EXPIRED if expired else Result.DELIVERED), None
 

@@ -51,6 +51,7 @@ def offered(with_envelope: bool) -> DeliveryOffer:
         (standing("failed", reason="refused"), None, None, Result.DELIVERED, None),
         (standing("failed", reason="unreadable"), None, None, Result.REFUSED, "unreadable"),
         (standing("failed", reason="unreadable"), SEALED, None, Result.REFUSED, "unreadable"),
+        (standing("failed", reason="discarded"), None, None, Result.REFUSED, "discarded"),
         (standing("delivered"), OPENED, None, Result.ALREADY, None),
         (standing("delivered", -1), None, None, Result.ALREADY, None),
         (standing("erased"), OPENED, None, Result.ERASED, None),

@@ -34,7 +34,12 @@ def test_what_has_expired_is_dead_and_the_ledger_knows_it() -> None:
 
 @pytest.mark.parametrize(
     ("reason", "dead"),
-    [("unreadable", Reason.UNREADABLE), ("anything", Reason.REFUSED), (None, Reason.REFUSED)],
+    [
+        ("unreadable", Reason.UNREADABLE),
+        ("discarded", Reason.DISCARDED),
+        ("anything", Reason.REFUSED),
+        (None, Reason.REFUSED),
+    ],
 )
 def test_what_is_refused_for_good_is_dead_after_the_ledger_was_told(
     reason: str | None, dead: Reason
