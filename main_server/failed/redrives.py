@@ -46,14 +46,15 @@ def create_router(context: Context) -> APIRouter:
             await cross(context, asker, "redrive.counted", meant, {"reason": wanted.reason})
             expected = await context.ledger.run(service.count, order.selection)
             return answer(_dry(asker, order, expected, now_of(context)))
-        redrive_id = MessageIds(context.clock).new()
-        started = await context.ledger.run(service.start, asker, order, redrive_id, now_of(context))
+        new, now = MessageIds(context.clock).new(), now_of(context)
+        started = await context.ledger.run(service.start, asker.actor, order, new, now)
         context_of(request.scope).event = "redrive.started"
         return answer(_redrive(started))
 
     @router.post("/{redrive_id}/stop")
     async def stop(redrive_id: UUID, request: Request, asker: Viewer = viewer) -> Response:
-        stopped = await context.ledger.run(service.stop, asker, redrive_id, now_of(context))
+        within, now = domain_within(asker, Asked()), now_of(context)
+        stopped = await context.ledger.run(service.stop, asker.actor, within, redrive_id, now)
         context_of(request.scope).event = "redrive.stopped"
         return answer(_redrive(stopped))
 

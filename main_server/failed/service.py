@@ -38,10 +38,11 @@ TRIED_AGAIN = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What somebody wants redriven, and how fast."""
+    """What somebody wants redriven, how fast, and why, where they say so."""
 
     selection: Selection
     rate_per_second: int
+    why: str = ""
 
 
 def count(engine: Engine, selection: Selection) -> int:
@@ -49,11 +50,12 @@ def count(engine: Engine, selection: Selection) -> int:
     return transact(engine, lambda c: repository.count_redrivable(c, selection))
 
 
-def start(engine: Engine, viewer: Viewer, order: Order, redrive_id: UUID, now: datetime) -> Redrive:
+def start(engine: Engine, actor: str, order: Order, redrive_id: UUID, now: datetime) -> Redrive:
     """From here on the main servers do it, whichever of them runs."""
     if order.rate_per_second not in RATES:
         words = f"is from {RATES[0]} to {RATES[-1]} messages a second"
         raise Invalid(errors=[FieldError("/rate_per_second", words)])
+    words = checked_words(order.why)
 
     def work(connection: Connection) -> Redrive:
         selection, moment = order.selection, from_ms(to_ms(now))
@@ -77,22 +79,25 @@ def start(engine: Engine, viewer: Viewer, order: Order, redrive_id: UUID, now: d
             after_client=START.client_id,
             after_id=START.message_id,
             redriven=0,
-            actor=viewer.actor,
+            actor=actor,
             created_at=moment,
             ended_at=None,
         )
         repository.add_redrive(connection, redrive)
         details = {"expected": expected, "rate_per_second": order.rate_per_second}
         told = {"client_id": selection.client_id, "reason": selection.reason}
-        _note(connection, viewer.actor, "redrive.started", redrive, details | told, now)
+        why = {"why": words} if words else {}
+        _note(connection, actor, "redrive.started", redrive, details | told | why, now)
         return redrive
 
     return transact(engine, work)
 
 
-def stop(engine: Engine, viewer: Viewer, redrive_id: UUID, now: datetime) -> Redrive:
-    """After this nothing more is redriven by it. One that has ended stays as it is."""
-    domain = domain_within(viewer, Asked())
+def stop(
+    engine: Engine, actor: str, domain: str | None, redrive_id: UUID, now: datetime
+) -> Redrive:
+    """After this nothing more is redriven by it. One that has ended stays as it is. `domain` is the
+    one that the asker is confined to."""
 
     def work(connection: Connection) -> Redrive:
         found = repository.find_redrive(connection, redrive_id.bytes, domain, lock=True)
@@ -102,7 +107,7 @@ def stop(engine: Engine, viewer: Viewer, redrive_id: UUID, now: datetime) -> Red
             moment = from_ms(to_ms(now))
             repository.go_on(connection, found, state="stopped", ended_at=moment)
             details = {"redriven": found.redriven}
-            _note(connection, viewer.actor, "redrive.stopped", found, details, now)
+            _note(connection, actor, "redrive.stopped", found, details, now)
         changed = repository.find_redrive(connection, redrive_id.bytes, domain)
         assert changed is not None
         return changed

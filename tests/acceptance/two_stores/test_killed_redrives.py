@@ -55,7 +55,7 @@ def failed(rig: Rig, count: int) -> list[str]:
 
 def start(rig: Rig) -> None:
     order = Order(Selection(bytes(16), b"\xff" * 16, DOMAIN), RATE)
-    service.start(rig.engine, EVE, order, uuid4(), datetime.now(UTC))
+    service.start(rig.engine, EVE.actor, order, uuid4(), datetime.now(UTC))
 
 
 def redrives(rig: Rig) -> list[tuple[str, int]]:

@@ -35,7 +35,7 @@ def selection(town: Town, **given: Any) -> Selection:
 
 def start(town: Town, rate: int = 10, **given: Any) -> Redrive:
     order = Order(selection(town, **given), rate)
-    return service.start(town.engine, town.admin(), order, uuid4(), now())
+    return service.start(town.engine, town.admin().actor, order, uuid4(), now())
 
 
 def states(town: Town, ids: list[UUID]) -> list[str]:

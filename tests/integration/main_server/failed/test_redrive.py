@@ -76,7 +76,9 @@ def test_a_turn_that_was_begun_does_nothing_once_it_is_stopped(town: Town) -> No
     """A turn is put off in one transaction, and taken in the next."""
     ids, redrive = failed(town, 2), start(town)
     begun = look(town, redrive)
-    service.stop(town.engine, town.admin(), UUID(bytes=redrive.redrive_id), now())
+    service.stop(
+        town.engine, town.admin().actor, town.domain, UUID(bytes=redrive.redrive_id), now()
+    )
     assert transact(town.engine, lambda c: service._take_turn(c, begun, now(1))) == 0
     assert states(town, ids) == ["failed", "failed"]
     assert look(town, redrive).state == "stopped"
@@ -143,11 +145,15 @@ def test_it_can_be_stopped(town: Town) -> None:
     ids = failed(town, 4)
     redrive = start(town, rate=1)
     service.take_turn(town.engine, now(1))
-    stopped = service.stop(town.engine, town.admin(), UUID(bytes=redrive.redrive_id), now())
+    stopped = service.stop(
+        town.engine, town.admin().actor, town.domain, UUID(bytes=redrive.redrive_id), now()
+    )
     assert (stopped.state, stopped.redriven) == ("stopped", 1)
     service.take_turn(town.engine, now(60))
     assert states(town, ids).count("queued") == 1
-    again = service.stop(town.engine, town.admin(), UUID(bytes=redrive.redrive_id), now())
+    again = service.stop(
+        town.engine, town.admin().actor, town.domain, UUID(bytes=redrive.redrive_id), now()
+    )
     assert again == stopped
     assert told(town, "redrive.stopped") == [{"redriven": 1}]
 
@@ -205,8 +211,8 @@ def test_what_matches_nothing_is_not_started(town: Town) -> None:
 def test_a_call_that_lost_its_answer_may_be_repeated(town: Town) -> None:
     failed(town)
     redrive_id, order = uuid4(), Order(selection(town), 1)
-    first = service.start(town.engine, town.admin(), order, redrive_id, now())
-    assert service.start(town.engine, town.admin(), order, redrive_id, now(5)) == first
+    first = service.start(town.engine, town.admin().actor, order, redrive_id, now())
+    assert service.start(town.engine, town.admin().actor, order, redrive_id, now(5)) == first
     assert len(told(town, "redrive.started")) == 1
 
 
@@ -221,9 +227,9 @@ def test_another_domains_are_as_if_they_were_not_there(town: Town) -> None:
     assert other.client("a").status(foreign)[0] == "failed"
     for redrive_id in (UUID(bytes=theirs.redrive_id), uuid4()):
         with pytest.raises(NotFound) as refused:
-            service.stop(town.engine, admin, redrive_id, now())
+            service.stop(town.engine, admin.actor, town.domain, redrive_id, now())
         assert refused.value.detail == NotFound().detail
-    service.stop(town.engine, SUPER, UUID(bytes=theirs.redrive_id), now())
+    service.stop(town.engine, SUPER.actor, None, UUID(bytes=theirs.redrive_id), now())
     assert look(town, theirs).state == "stopped"
 
 
@@ -307,7 +313,7 @@ def test_of_who_may_not_go_on_none_goes_on(
     ids = failed(town, 3)
     viewer = Viewer(str(UUID(bytes=user.user_id)), user.name, user.role, user.domain)
     order = Order(selection(town), 1)
-    theirs = service.start(town.engine, viewer, order, uuid4(), now())
+    theirs = service.start(town.engine, viewer.actor, order, uuid4(), now())
     anothers = start(town, rate=1)
     end(people, people.row())
     assert look(town, theirs).state == "stopped"

@@ -66,14 +66,14 @@ def test_a_redrive_passes_it_by(house: Old, gone: Envelope) -> None:
     assert failed.redrive_these(house.engine, EVE, [gone.message_id], now()) == []
     order = Order(Selection(*EVERYTHING), 10)
     with pytest.raises(NotFound):
-        failed.start(house.engine, EVE, order, uuid4(), now())
+        failed.start(house.engine, EVE.actor, order, uuid4(), now())
 
 
 def test_a_redrive_that_was_under_way_comes_to_its_end(house: Old) -> None:
     one, other = house.sent(house.a, OLD, 2)
     for envelope in (one, other):
         house.a.force(envelope.message_id, status="failed", reason="refused", delivered_at=None)
-    failed.start(house.engine, EVE, Order(Selection(*EVERYTHING), 1), uuid4(), now())
+    failed.start(house.engine, EVE.actor, Order(Selection(*EVERYTHING), 1), uuid4(), now())
     assert house.run().run.row_count == 2
     assert failed.take_turn(house.engine, now()) == 0
     assert [one["state"] for one in house.rows_of("redrives")] == ["finished"]
