@@ -32,11 +32,13 @@ class KnownClient(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 class KnownDomain(msgspec.Struct, frozen=True):
-    """A domain, the queue in which its messages wait (None: the default one), and how many may."""
+    """A domain, the queue in which its messages wait (None: the default one), and how many may.
+    While its intake is paused, nothing is taken of it."""
 
     name: str
     queue: str | None
     max_undelivered: int
+    intake_paused: bool = False
 
 
 class KnownAnchor(msgspec.Struct, frozen=True, kw_only=True, dict=True):

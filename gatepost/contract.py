@@ -107,9 +107,11 @@ class SettleRequest(msgspec.Struct, frozen=True):
 
 
 class QueueNames(msgspec.Struct, frozen=True):
-    """The queues to be served; None stands for the default one."""
+    """The queues to be served; None stands for the default one. From those that are `paused`, by
+    their whole names, nothing is delivered: all else goes on there."""
 
     queues: list[str | None]
+    paused: list[str] = []
 
 
 encode_json = msgspec.json.Encoder().encode

@@ -161,6 +161,14 @@ class Backlogged(RetryableError):
     """Too many messages of this domain wait to be delivered. Send again as Retry-After says."""
 
 
+class IntakePaused(RetryableError):
+    """Nothing is taken in of this domain just now; nothing was kept. Send as Retry-After says."""
+
+
+class Draining(RetryableError):
+    """This proxy is about to be stopped, and kept nothing. Send it again: another one takes it."""
+
+
 class Unavailable(RetryableError):
     """The message could not be accepted just now; nothing of it was kept. Send it again."""
 

@@ -53,6 +53,8 @@ KINDS: dict[type[errors.GatepostError], Kind] = {
     errors.StillUnderWay: Kind("still-under-way", 409, "The same post is still under way"),
     errors.TooManyTries: Kind("too-many-tries", 429, "Too many tries"),
     errors.Backlogged: Kind("backlogged", 503, "Too much is waiting"),
+    errors.IntakePaused: Kind("intake-paused", 503, "Intake is paused"),
+    errors.Draining: Kind("draining", 503, "This proxy is being stopped"),
     errors.RateLimited: Kind("rate-limited", 429, "Too many requests"),
     errors.Unavailable: Kind("unavailable", 503, "Not available"),
     errors.KeysUnavailable: Kind("keys-unavailable", 503, "A key is not available"),

@@ -407,6 +407,18 @@ redrives = Table(
     **_OPTIONS,
 )
 
+pauses = Table(
+    "pauses",
+    metadata,
+    Column("what", Enum("queue", "intake"), nullable=False),
+    Column("name", _name(160), nullable=False),
+    Column("reason", LONGTEXT, nullable=False),
+    Column("actor", _name(255), nullable=False),
+    Column("since", _time(), nullable=False),
+    PrimaryKeyConstraint("what", "name"),
+    **_OPTIONS,
+)
+
 subject_requests = Table(
     "subject_requests",
     metadata,

@@ -17,7 +17,7 @@ from gatepost.problem import describe
 from gatepost.service.asgi import Receive, Scope, Send, read_body, respond
 from gatepost.service.requests import Context, context_of
 from proxy.admission import admit_document
-from proxy.edge import Edge, sender_of, take_token
+from proxy.edge import Edge, domain_of, sender_of, take_token
 from proxy.headers import bad_key, check_body_headers
 from proxy.intake import Trace
 from proxy.limits import rate_headers
@@ -38,7 +38,7 @@ async def accept_batch(edge: Edge, scope: Scope, receive: Receive, send: Send) -
     context = context_of(scope)
     client = sender_of(edge, scope)
     media_type = check_body_headers(scope, MAX_BATCH_BYTES, b"application/json", _NDJSON)
-    edge.depths.check(edge.senders.domain_of(client))
+    domain_of(edge, client)
     await take_token(edge, scope, client)  # for the first item: without it nothing is read
     body = await read_body(receive, MAX_BATCH_BYTES)
     items = _lines(body) if media_type == _NDJSON else _elements(body)
@@ -64,8 +64,7 @@ async def _answer(
 ) -> dict[str, Any]:
     """What a single post of this item would have been answered."""
     try:
-        domain = edge.senders.domain_of(client)
-        edge.depths.check(domain)
+        domain = domain_of(edge, client)
         if index > 0:
             await edge.limits.take(client)
         document = item()

@@ -1,4 +1,4 @@
-"""The bundle: asked for every second, kept on disk, so that a proxy starts without the main server.
+"""The bundle: asked for all the time, kept on disk, so that a proxy starts without the main server.
 
 The file holds no secret that opens anything, and is written whole or not at all.
 """
@@ -20,7 +20,8 @@ from gatepost.service.redis import RedisWatch
 from gatepost.whole_file import replace_file
 from proxy.senders import Senders
 
-REFRESH_SECONDS = 1.0
+REFRESH_SECONDS = 0.75
+"""What is told with the bundle, as that intake is paused, is known within a second."""
 
 
 class BundleCache:

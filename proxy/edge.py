@@ -1,9 +1,17 @@
 """What the endpoints of one process work with, and how they know who calls."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from gatepost.bundle import KnownAnchor, KnownClient
-from gatepost.errors import BadIdentity, GatepostError, RateLimited, WrongRole
+from gatepost.bundle import KnownAnchor, KnownClient, KnownDomain
+from gatepost.errors import (
+    BadIdentity,
+    Draining,
+    GatepostError,
+    IntakePaused,
+    RateLimited,
+    WrongRole,
+)
 from gatepost.identity import Role, parse_uri
 from gatepost.revoked import Revoked
 from gatepost.service.asgi import Scope, header
@@ -17,6 +25,8 @@ from proxy.senders import Senders
 from proxy.settings import Validation
 from proxy.statuses import Statuses
 
+PAUSED_RETRY_SECONDS, DRAINED_RETRY_SECONDS = 30, 1
+
 
 @dataclass(frozen=True, slots=True)
 class Edge:
@@ -28,6 +38,8 @@ class Edge:
     intake: Intake
     statuses: Statuses
     renewals: Renewals
+    drained: Callable[[], bool] = lambda: False
+    """Whether this proxy is to be stopped, and it is others' turn to take what comes."""
 
 
 def sender_of(edge: Edge, scope: Scope) -> KnownClient:
@@ -59,6 +71,22 @@ def _check_names(named: str | None, anchor: KnownAnchor) -> None:
         raise BadIdentity("a CA that isn't ours names another role than client")
     if said.domain != anchor.domain:
         raise BadIdentity("a CA that isn't ours names a client of another domain than its own")
+
+
+def check_open(edge: Edge) -> None:
+    """Raises Draining where no more posts are taken, whose ever they are."""
+    if edge.drained():
+        raise Draining(retry_after=DRAINED_RETRY_SECONDS)
+
+
+def domain_of(edge: Edge, client: KnownClient) -> KnownDomain:
+    """The client's domain, as long as messages are taken of it: raises IntakePaused or Backlogged
+    otherwise."""
+    domain = edge.senders.domain_of(client)
+    if domain.intake_paused:
+        raise IntakePaused(retry_after=PAUSED_RETRY_SECONDS)
+    edge.depths.check(domain)
+    return domain
 
 
 async def take_token(edge: Edge, scope: Scope, client: KnownClient) -> None:

@@ -20,7 +20,7 @@ from gatepost.service.http import CERTIFICATE
 from gatepost.service.requests import context_of
 from proxy.admission import admit
 from proxy.batch import accept_batch
-from proxy.edge import Edge, sender_of, take_token
+from proxy.edge import Edge, check_open, domain_of, sender_of, take_token
 from proxy.headers import check_body_headers, idempotency_key
 from proxy.intake import Trace
 
@@ -43,6 +43,7 @@ def create_app(edge: Edge) -> Any:
         context_of(scope).route = path
         if scope["method"] != "POST":
             raise MethodNotAllowed("POST")
+        check_open(edge)
         post = accept_message if path == MESSAGES else accept_batch
         await post(edge, scope, receive, send)
 
@@ -53,8 +54,7 @@ async def accept_message(edge: Edge, scope: Scope, receive: Receive, send: Send)
     """One message: who sends it, whether it may, what it is; then seal, commit, answer."""
     context = context_of(scope)
     client = sender_of(edge, scope)
-    domain = edge.senders.domain_of(client)
-    edge.depths.check(domain)
+    domain = domain_of(edge, client)
     await take_token(edge, scope, client)
     check_body_headers(scope, MAX_BODY_BYTES, b"application/json")
     key = idempotency_key(scope)

@@ -11,6 +11,7 @@ from gatepost.logs import Log
 from gatepost.loops import Loops
 from gatepost.queue import Queues, connect
 from gatepost.service.calls import enter_clients
+from gatepost.service.draining import LastAnswers
 from gatepost.service.http import Live
 from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, look, redis_loop
@@ -61,9 +62,10 @@ async def main(settings: ProxySettings, child: Child) -> None:
             intake=Intake(clock, senders, queues, commit, keyed, counted.count),
             statuses=Statuses(main_server, queues),
             renewals=Renewals(main_server),
+            drained=lambda: child.drain.is_over(settings.draining.grace_seconds),
         )
         metrics = RequestMetrics("proxy", POSTS, (200, 202, 500, 503))
-        app = Requests(create_app(edge), child.log, metrics)
+        app = LastAnswers(Requests(create_app(edge), child.log, metrics), child.drain)
         tls = replaced.open_port(settings.tls.files(), live, lambda: senders.anchors)
         lists = RevocationsCache(settings.cache.folder, child.log)
         lists.load(revoked)
@@ -78,6 +80,8 @@ async def main(settings: ProxySettings, child: Child) -> None:
                 "ledger": helpful(commit.ledger_problem),
                 "time": needed(None if clock.known else "no shared clock heard yet"),
                 "clock": helpful(clock.note),
+                "intake": helpful(senders.note),
+                "drain": needed(child.drain.words(settings.draining.grace_seconds)),
             },
             depths.totals,
             partial(metrics.answered, MESSAGES),

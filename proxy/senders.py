@@ -83,6 +83,15 @@ class Senders:
     def domains(self) -> list[KnownDomain]:
         return list(self._domains.values())
 
+    @property
+    def note(self) -> str | None:
+        """Of whom nothing is taken in just now."""
+        shut = [domain.name for domain in self._domains.values() if domain.intake_paused]
+        if not shut:
+            return None
+        whose = "all domains" if len(shut) == len(self._domains) else ", ".join(shut)
+        return f"paused by hand for {whose}"
+
     def check_host(self, host: bytes | None, client: KnownClient) -> None:
         """A Host that names a configured domain must name the client's own."""
         if host is None:

@@ -12,4 +12,5 @@ service = Service(
     ops=lambda settings: settings.ops,
     files=lambda settings: [settings.tls.check, settings.main_server.check],
     child=main,
+    drains=True,
 )

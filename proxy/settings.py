@@ -45,6 +45,13 @@ class Cache(Block):
     """The bundle, and the lists of what is revoked. Several proxies of one machine share it."""
 
 
+class Draining(Block):
+    """A proxy that is told to drain isn't ready any more, and takes posts for a while yet."""
+
+    grace_seconds: Annotated[float, Field(ge=0, le=600)] = 10.0
+    """So long. A load balancer must have looked at /readyz as often as it needs to by then."""
+
+
 class ProxySettings(ServiceSettings):
     server: Server = Server(port=8001)
     ops: Listen = Listen(port=9001)
@@ -54,3 +61,4 @@ class ProxySettings(ServiceSettings):
     validation: Validation = Validation()
     cache: Cache
     rate_limiting: RateLimiting = RateLimiting()
+    draining: Draining = Draining()

@@ -17,6 +17,7 @@ from gatepost.contract import (
     DeliverRequest,
     DeliverResult,
     DeliveryOffer,
+    QueueNames,
     Result,
     SettleItem,
     SettleRequest,
@@ -39,9 +40,9 @@ class MainServer:
         self._client = client
         self._timeout = timeout_seconds
 
-    async def queues(self) -> list[str | None]:
-        """The names of the queues to serve; None is the default one."""
-        return (await self._call("GET", "/internal/queues", None, decode_queue_names)).queues
+    async def queues(self) -> QueueNames:
+        """The queues to serve, and those of them from which nothing is to be delivered now."""
+        return await self._call("GET", "/internal/queues", None, decode_queue_names)
 
     async def deliver(self, deliveries: Sequence[Delivery]) -> list[DeliverResult]:
         """One result for each delivery, in order."""

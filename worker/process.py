@@ -48,21 +48,22 @@ async def main(settings: WorkerSettings, child: Child) -> None:
             tally,
         )
 
+        # Each loop has turns of its own: they wait on the signals independently.
+        served = [Turns(redis) for _ in range(BATCHES_IN_FLIGHT)]
+        for turns in served:
+            stack.push_async_callback(turns.aclose)
         voice = Voice(
             "worker",
             lambda: {
                 "redis": needed(watch.problem),
                 "main_server": needed(breaker.problem),
                 "revocations": needed(revoked.problem),
+                "queues": helpful(_paused(served[0])),
                 "clock": helpful(clock.note),
             },
             lambda: tally.totals,
         )
 
-        # Each loop has turns of its own: they wait on the signals independently.
-        served = [Turns(redis) for _ in range(BATCHES_IN_FLIGHT)]
-        for turns in served:
-            stack.push_async_callback(turns.aclose)
         async with Loops(child.stop) as loops:
             start_watch(
                 loops,
@@ -80,3 +81,7 @@ async def main(settings: WorkerSettings, child: Child) -> None:
             loops.start(queues_loop(child.stop, main_server, breaker, queues, served))
             loops.start(redis_loop(child.stop, child.log, redis, watch, clock))
             start_speaking(loops, child, redis, voice, clock)
+
+
+def _paused(turns: Turns) -> str | None:
+    return f"paused by hand: {', '.join(turns.paused)}" if turns.paused else None

@@ -18,7 +18,8 @@ from worker.main_server import MainServer, Outage
 
 TICK_SECONDS = 0.25
 PIECE = 500
-QUEUES_SECONDS = 2.0
+QUEUES_SECONDS = 1.0
+"""So soon at the latest a queue that was paused is left alone."""
 
 
 async def upkeep_loop(stop: asyncio.Event, log: Log, turns: Turns) -> None:
@@ -74,15 +75,15 @@ async def queues_loop(
     queues: Queues,
     served: list[Turns],
 ) -> None:
-    """Keeps to the queues of the domains that there are."""
+    """Keeps to the queues of the domains that there are, and to what is paused of them."""
     while not stop.is_set():
         try:
-            names = await main_server.queues()
+            told = await main_server.queues()
         except Outage as error:
             await breaker.failed(str(error), stop)
             continue
         breaker.succeeded()
-        wanted = [queues.named(name) for name in sorted({queues.full_name(n) for n in names})]
+        names = sorted({queues.full_name(name) for name in told.queues})
         for turns in served:
-            await turns.serve(wanted)
+            await turns.serve([queues.named(name) for name in names], set(told.paused))
         await pause(stop, QUEUES_SECONDS)

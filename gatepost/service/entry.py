@@ -33,7 +33,8 @@ class Service(Generic[S]):
     """A service, and what of its settings concerns its supervisor.
 
     `files` are readings of all that the settings name: what can't be read is told before anything
-    is started, where an operator sees it. `child` is the coroutine of one process.
+    is started, where an operator sees it. `child` is the coroutine of one process. One that
+    `drains` can be told that it is about to be stopped.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Service(Generic[S]):
     ops: Callable[[S], Listen]
     files: Callable[[S], Sequence[Callable[[], object]]]
     child: Callable[[S, Child], Any]
+    drains: bool = False
 
     def read(self, file: Path | None, instance: int = 1) -> S:
         """Raises ConfigurationError with all that is wrong, also with what the settings name."""
@@ -73,7 +75,13 @@ def run(service: Service[S]) -> None:
     with tempfile.TemporaryDirectory(prefix=f"gatepost-{service.name}-") as folder:
         metrics.collect_in(Path(folder))
         supervisor = Supervisor(
-            log, processes, listeners, operators, Path(folder), rereading.main(settings)
+            log,
+            processes,
+            listeners,
+            operators,
+            Path(folder),
+            rereading.main(settings),
+            drains=service.drains,
         )
         for fault in settings.faults():
             log.warning("settings.unsafe", reason=fault)

@@ -19,7 +19,8 @@ import uvloop
 from gatepost.logs import Log, failure
 from gatepost.service.ops import Check, Checks
 
-_OBEYED = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1}
+DRAIN, UNDRAIN = signal.SIGUSR2, signal.SIGRTMIN + 1
+_OBEYED = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, DRAIN, UNDRAIN}
 
 
 @dataclass(slots=True)

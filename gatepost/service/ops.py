@@ -1,9 +1,10 @@
 """The operators' port, plain HTTP on loopback: /healthz, /readyz (alias /ready) and /metrics.
 
-/healthz asks nothing of any dependency; /readyz names each of them.
+/healthz asks nothing of any dependency; /readyz names each of them, and the process to signal.
 """
 
 import json
+import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -42,7 +43,8 @@ def operators_app(readiness: Readiness, exposition: Callable[[], bytes]) -> Any:
                 await respond(send, 200, b'{"alive":true}')
             case "/readyz" | "/ready":
                 ready, checks = readiness()
-                body = json.dumps({"ready": ready, "checks": checks}).encode()
+                said = {"ready": ready, "pid": os.getpid(), "checks": checks}
+                body = json.dumps(said).encode()
                 await respond(send, 200 if ready else 503, body)
             case "/metrics":
                 await respond(send, 200, exposition(), content_type=_TEXT)

@@ -25,7 +25,8 @@ from gatepost import metrics
 from gatepost.errors import ConfigurationError
 from gatepost.logs import Log
 from gatepost.loops import backoff, pause
-from gatepost.service.forking import Running, fork
+from gatepost.service.draining import Drain
+from gatepost.service.forking import DRAIN, UNDRAIN, Running, fork
 from gatepost.service.notify import Manager, manager_loop
 from gatepost.service.ops import Check, Checks, operators_app
 from gatepost.service.serving import serve
@@ -43,12 +44,14 @@ SUCCESSION_SECONDS = 30.0
 
 @dataclass(slots=True)
 class Child:
-    """What a child is given: when to stop, its listeners, and the pipe to its supervisor."""
+    """What a child is given: when to stop, its listeners, the pipe to its supervisor, and whether
+    it drains."""
 
     log: Log
     listeners: list[socket.socket]
     stop: asyncio.Event
     pipe: int
+    drain: Drain = field(default_factory=Drain)
 
     async def heart_loop(self, checks: Callable[[], Checks]) -> None:
         """Tells the supervisor that this loop turns; without it, ends as if told to.
@@ -97,6 +100,8 @@ class Supervisor:
         operators: socket.socket,
         metrics_folder: Path,
         main: Main,
+        *,
+        drains: bool = False,
     ) -> None:
         self._log = log
         self._processes = processes
@@ -104,6 +109,7 @@ class Supervisor:
         self._operators = operators
         self._metrics = metrics_folder
         self._main = main
+        self._drains, self._drain = drains, Drain()
         self._running: dict[int, Running] = {}
         self._keepers: dict[_Place, asyncio.Task[None]] = {}
         self._stop = asyncio.Event()
@@ -165,9 +171,21 @@ class Supervisor:
             loop.add_signal_handler(number, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, asked.set)
         loop.add_signal_handler(signal.SIGUSR1, self._toggle_debug)
+        loop.add_signal_handler(DRAIN, self._start_draining)
+        loop.add_signal_handler(UNDRAIN, self._end_draining)
 
     def _toggle_debug(self) -> None:
         self._log.warning("log.level", level=self._log.level.toggle_debug())
+
+    def _start_draining(self) -> None:
+        if not self._drains:
+            self._log.warning("drain.refused", reason="nothing takes this service's work over")
+        elif self._drain.begin():
+            self._log.warning("drain.started")
+
+    def _end_draining(self) -> None:
+        if self._drain.end():
+            self._log.warning("drain.ended")
 
     def _keep(self, place: _Place) -> None:
         """From now on, until it is let go."""
@@ -223,7 +241,7 @@ class Supervisor:
         run = main or self._main
 
         def child_main(pipe: int, stop: asyncio.Event) -> Coroutine[Any, Any, None]:
-            return run(Child(self._log, self._listeners, stop, pipe))
+            return run(Child(self._log, self._listeners, stop, pipe, self._drain))
 
         child = fork(self._log, [sock.fileno() for sock in self._listeners], child_main)
         self._running[child.pid] = child

@@ -2,18 +2,24 @@
 
 from datetime import datetime
 
-from sqlalchemy import Connection, and_, or_, select
+from sqlalchemy import Connection, and_, exists, or_, select
 
 from gatepost.bundle import KnownClient, KnownDomain
 from gatepost.identity import Role
-from main_server.tables import certificates, clients, domains, trust_anchors
+from main_server.pauses.repository import EVERYWHERE, What
+from main_server.tables import certificates, clients, domains, pauses, trust_anchors
 
 
 def list_domains(connection: Connection) -> list[KnownDomain]:
     """Without those that are disabled: nobody of theirs may send."""
-    query = select(domains.c.domain, domains.c.queue, domains.c.max_undelivered)
+    paused = exists().where(
+        pauses.c.what == What.INTAKE.value,
+        or_(pauses.c.name == domains.c.domain, pauses.c.name == EVERYWHERE),
+    )
+    query = select(domains.c.domain, domains.c.queue, domains.c.max_undelivered, paused)
     query = query.where(domains.c.disabled_at.is_(None)).order_by(domains.c.domain)
-    return [KnownDomain(*row) for row in connection.execute(query)]
+    found = connection.execute(query)
+    return [KnownDomain(name, queue, most, bool(shut)) for name, queue, most, shut in found]
 
 
 def list_clients(connection: Connection, now: datetime) -> list[KnownClient]:

@@ -30,6 +30,7 @@ from main_server.messages.deliver import deliver
 from main_server.messages.register import register
 from main_server.messages.settle import settle
 from main_server.messages.statuses import find_status
+from main_server.pauses.service import list_paused_queues
 
 T = TypeVar("T")
 
@@ -90,7 +91,8 @@ def create_router(context: Context) -> APIRouter:
     @router.get("/queues", dependencies=[workers])
     async def show_queues() -> Response:
         names = await context.ledger.run(list_queues)
-        return Response(encode_json(QueueNames(names)), media_type="application/json")
+        paused = await context.ledger.run(list_paused_queues)
+        return Response(encode_json(QueueNames(names, paused)), media_type="application/json")
 
     return router
 

@@ -24,7 +24,7 @@ from main_server.database import Ledger, transact
 from main_server.overview import repository
 from main_server.overview.heard import Counted, Flows, Heard, heard_loop
 from main_server.overview.repository import Survey
-from main_server.watching.gauges import QueueMetrics
+from main_server.watching.gauges import PauseMetrics, QueueMetrics
 
 SAMPLE_SECONDS, SURVEY_SECONDS = 2.0, 10.0
 KEPT = 300
@@ -80,7 +80,11 @@ class Snapshot:
 
 class Collector:
     def __init__(
-        self, queues: Queues, ledger: Ledger, clock: Clock, checks: Callable[[], Checks]
+        self,
+        queues: Queues,
+        ledger: Ledger,
+        clock: Clock,
+        checks: Callable[[], Checks],
     ) -> None:
         self.heard = Heard()
         self._queues = queues
@@ -114,10 +118,12 @@ class Collector:
         self._samples.append(made)
         return made
 
-    async def survey(self) -> None:
-        """What can't be asked stays as it was when it last could."""
+    async def survey(self) -> Survey | None:
+        """What can't be asked stays as it was when it last could; None says so."""
         with suppress(SQLAlchemyError):  # the checks say so
             self._survey = await self._ledger.run(_survey, self._clock)
+            return self._survey
+        return None
 
     async def sample_loop(self, stop: asyncio.Event) -> None:
         metrics = QueueMetrics()
@@ -126,8 +132,10 @@ class Collector:
             await pause(stop, SAMPLE_SECONDS)
 
     async def survey_loop(self, stop: asyncio.Event) -> None:
+        metrics = PauseMetrics()
         while not stop.is_set():
-            await self.survey()
+            found = await self.survey()
+            metrics.show(found.pauses if found else None)
             await pause(stop, SURVEY_SECONDS)
 
     async def _ask_queues(self) -> dict[str, Stats] | None:

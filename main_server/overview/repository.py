@@ -1,6 +1,6 @@
-"""SQL for the overview: the domains with their queues, and certificates that expire soon."""
+"""SQL for the overview: the domains with their queues, certificates that expire soon, pauses."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -11,6 +11,7 @@ from gatepost.identity import INFRASTRUCTURE_DOMAIN, Role
 from main_server.ca.expiring.repository import is_replaced
 from main_server.domains import repository as tenants
 from main_server.edge.repository import list_domains
+from main_server.pauses.repository import Pause, list_pauses
 from main_server.tables import certificates
 
 SOON = timedelta(days=30)
@@ -34,11 +35,13 @@ class Survey:
     domains: list[KnownDomain]
     expiring: list[Expiring]
     left: Mapping[str, str] = field(default_factory=dict)
+    pauses: Sequence[Pause] = ()
 
 
 def survey(connection: Connection, now: datetime) -> Survey:
     domains = [one for one in list_domains(connection) if one.name != INFRASTRUCTURE_DOMAIN]
-    return Survey(domains, list_expiring(connection, now), _left(connection))
+    left, paused = _left(connection), list_pauses(connection)
+    return Survey(domains, list_expiring(connection, now), left, paused)
 
 
 def _left(connection: Connection) -> dict[str, str]:

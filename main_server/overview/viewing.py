@@ -5,16 +5,18 @@ of what is shared, whether it is well.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from gatepost.cli.words import duration
 from gatepost.clock import from_ms, iso, to_ms
 from gatepost.overview import ExpiresSoon, Flow, OfDomain, Overview, Part, Process, Waiting
 from gatepost.queue import Stats
+from main_server.audit.words import name_in_words
 from main_server.overview.collecting import SAMPLE_SECONDS, Sample, Snapshot
 from main_server.overview.heard import Counted
 from main_server.overview.parts import parts_of, problems_of
+from main_server.pauses.repository import EVERYWHERE, Pause, What
 from main_server.users.viewer import UserRole, Viewer
 
 STEADY = 5
@@ -37,7 +39,7 @@ def overview_for(viewer: Viewer, snapshot: Snapshot) -> Overview:
         retried=_flow(snapshot.samples, "retried", domain),
         failed=_flow(snapshot.samples, "failed", domain),
         waiting=_waiting(snapshot, queues, domain),
-        parts=[*parts, _queue_part(snapshot, queues, domain)],
+        parts=[*parts, _queue_part(snapshot, queues, domain), *_intake_part(snapshot, domain)],
         processes=_processes(snapshot) if whole else [],
         domains=_domains(snapshot) if whole else [],
         certificates=_certificates(snapshot, domain),
@@ -113,6 +115,8 @@ def _queue_part(snapshot: Snapshot, queues: set[str], domain: str | None) -> Par
     if domain is not None and not queues:
         domains = snapshot.survey.domains if snapshot.survey else []
         asked = {snapshot.queue_of(one.queue) for one in domains if one.name == domain}
+    if paused := _paused(snapshot, What.QUEUE, asked):
+        return Part("Queue", "trouble", _in_words("Paused by hand", paused, domain))
     stats = _stats(snapshot.samples[-1:], asked)
     if stats is None:
         return Part("Queue", "unknown", "Not known: Redis does not answer.")
@@ -122,6 +126,31 @@ def _queue_part(snapshot: Snapshot, queues: set[str], domain: str | None) -> Par
         return Part("Queue", "ok", f"Keeps up.{shared}")
     waits = f" The oldest has waited for a worker for {duration(oldest / 1000)}." if queues else ""
     return Part("Queue", "trouble", f"Is behind.{waits}{shared}")
+
+
+def _intake_part(snapshot: Snapshot, domain: str | None) -> Iterator[Part]:
+    """Only while it is paused for somebody who is looked at."""
+    domains = snapshot.survey.domains if snapshot.survey else []
+    names = {one.name for one in domains} if domain is None else {domain}
+    if paused := _paused(snapshot, What.INTAKE, names | {EVERYWHERE}):
+        yield Part("Intake", "trouble", _in_words("Posts are answered 503", paused, domain))
+
+
+def _paused(snapshot: Snapshot, what: What, names: set[str]) -> list[Pause]:
+    found = snapshot.survey.pauses if snapshot.survey else ()
+    return [one for one in found if one.what == what and one.name in names]
+
+
+def _in_words(begin: str, paused: Sequence[Pause], domain: str | None) -> str:
+    """Who did it and why is for those who run the place: what is paused may be shared."""
+    if domain is not None:
+        return f"{begin} since {min(one.since for one in paused):%Y-%m-%d %H:%M} UTC."
+    each = [
+        f"{'all domains' if one.name == EVERYWHERE else one.name} since"
+        f" {one.since:%Y-%m-%d %H:%M} UTC by {name_in_words(one.actor)} ({one.reason})"
+        for one in paused
+    ]
+    return f"{begin}: {'; '.join(each)}."
 
 
 def _processes(snapshot: Snapshot) -> list[Process]:

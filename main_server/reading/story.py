@@ -6,7 +6,7 @@ needs both to have answered.
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -17,12 +17,15 @@ from gatepost.envelope import UNREADABLE, Envelope, decode
 from gatepost.errors import NotFound, Unavailable
 from gatepost.people import UserRole
 from gatepost.queue import Peeked, Queue, QueueError, Queues
+from main_server.audit.words import name_in_words
 from main_server.database import Ledger, transact
 from main_server.edge.repository import list_domains
+from main_server.pauses import repository as pauses
+from main_server.pauses.repository import What
 from main_server.reading import repository
 from main_server.reading.repository import Attempt, Row
 from main_server.reading.scope import may_see
-from main_server.reading.timeline import Told, Whereabouts, tell
+from main_server.reading.timeline import Paused, Told, Whereabouts, tell
 from main_server.reading.unregistered import row_of, tell_unregistered
 from main_server.users.viewer import Viewer
 
@@ -55,7 +58,8 @@ async def story_of(
     row, attempts = found
     where = Whereabouts(answered=True)
     if row.status == "queued":
-        where = await ask_queue(queues, row)
+        paused = await ledger.run(_find_pause, row.queue, viewer)
+        where = replace(await ask_queue(queues, row), paused=paused)
     return Story(row, tell(row, attempts, where, _naive(now)))
 
 
@@ -116,6 +120,16 @@ def _read(
         return row, repository.list_attempts(connection, message_id.bytes)
 
     return transact(engine, work)
+
+
+def _find_pause(engine: Engine, queue: str, viewer: Viewer | None) -> Paused | None:
+    """A queue may be shared: by whom it was paused and why is for those who run the place (I12)."""
+    found = transact(engine, lambda c: pauses.find(c, What.QUEUE, queue))
+    if found is None:
+        return None
+    whole = viewer is None or viewer.role is UserRole.SUPER_ADMIN
+    more = f" by {name_in_words(found.actor)}, “{found.reason}”" if whole else ""
+    return Paused(found.since, more)
 
 
 def _list_queues(engine: Engine, viewer: Viewer | None) -> list[str | None]:

@@ -59,11 +59,20 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Paused:
+    """Since when somebody has paused its queue; by whom and why, for those who may know."""
+
+    since: datetime
+    more: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Whereabouts:
     """What the queue says of a message; nothing, where Redis was not reached."""
 
     answered: bool
     peeked: Peeked | None = None
+    paused: Paused | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +122,8 @@ def _waiting(row: Row, where: Whereabouts, now: datetime) -> str:
         return "The queue does not answer, so nothing is delivered until Redis is back."
     if where.peeked is None or where.peeked.place is Place.DEAD:
         return _not_in_queue(row, now)
+    if where.paused is not None and where.peeked.place is not Place.LEASED:
+        return _held_up(where.paused, now)
     match where.peeked.place:
         case Place.LEASED:
             return f"A worker has it and is delivering it now: attempt {where.peeked.attempts}."
@@ -122,6 +133,14 @@ def _waiting(row: Row, where: Whereabouts, now: datetime) -> str:
             return "It waits behind an earlier message of its ordering key."
         case _:
             return _ready(row, where.peeked, now)
+
+
+def _held_up(paused: Paused, now: datetime) -> str:
+    return (
+        f"Its queue is paused since {paused.since:%Y-%m-%d %H:%M:%S} UTC"
+        f" ({ago(paused.since, now)}){paused.more}: nothing is delivered from it until it is"
+        " resumed."
+    )
 
 
 def _ready(row: Row, peeked: Peeked, now: datetime) -> str:

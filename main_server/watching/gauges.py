@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from prometheus_client import Gauge
 
 from gatepost.queue import Stats
+from main_server.pauses.repository import Pause, What
 
 UNKNOWN = float("nan")
 MOST_QUEUES = 200
@@ -73,6 +74,19 @@ class QueueMetrics:
         self._exposed.labels(name).set(_sum(exposed))
         oldest = UNKNOWN if several is None else max(one.oldest_ms for one in several) / 1000
         self._oldest.labels(name).set(oldest)
+
+
+class PauseMetrics:
+    """How many are paused by hand: queues, and domains' intake; all of them count as one."""
+
+    def __init__(self) -> None:
+        self._paused = gauge("gatepost_paused", "How many are paused by hand", ["what"])
+
+    def show(self, pauses: Sequence[Pause] | None) -> None:
+        """None: the ledger didn't answer."""
+        for what in What:
+            count = UNKNOWN if pauses is None else sum(one.what == what for one in pauses)
+            self._paused.labels(what.value).set(count)
 
 
 def _in(place: str, stats: Stats) -> int:

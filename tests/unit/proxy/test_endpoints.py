@@ -1,6 +1,7 @@
 """A single post: what is answered beside the message, and what is remembered of it."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -24,6 +25,26 @@ async def test_what_is_accepted_counts_as_waiting_until_the_next_look() -> None:
     assert [answer.status_code for answer in answers] == [202, 202, 202, 503, 503]
     assert answers[4].json()["type"] == "urn:gatepost:problem:backlogged"
     assert len(caller.intake.taken) == 3
+
+
+async def test_of_a_paused_domain_nothing_is_taken_in() -> None:
+    caller = Caller()
+    paused = KnownDomain(DOMAIN, None, 3, intake_paused=True)
+    caller.edge.senders.learn(bundle(known_client(), domains=[paused]))
+    answer = await post(caller)
+    assert answer.json()["type"] == "urn:gatepost:problem:intake-paused"
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "30")
+    assert caller.intake.taken == []
+    assert caller.edge.senders.note == "paused by hand for all domains"
+
+
+async def test_a_proxy_that_has_drained_takes_nothing_more() -> None:
+    caller = Caller()
+    caller.edge = replace(caller.edge, drained=lambda: True)
+    answer = await post(caller)
+    assert answer.json()["type"] == "urn:gatepost:problem:draining"
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert caller.intake.taken == []
 
 
 async def test_what_is_not_accepted_does_not() -> None:

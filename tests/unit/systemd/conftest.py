@@ -11,6 +11,7 @@ from infra.dev.systemd import Systemd, find_systemd
 from tests.unit.systemd.units import DAEMONS, SHIPPED, programs
 
 _BACK_OFF_SINCE = 254
+GATEPOST = "/opt/gatepost/current/bin/gatepost"
 _OF_SYSTEMD = ("basic", "multi-user", "network-online", "shutdown", "sysinit", "timers")
 
 
@@ -39,11 +40,14 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
             folder = tree.units / f"{daemon}.d"
             folder.mkdir(exist_ok=True)
             shutil.copy(SHIPPED / "backoff.conf", folder / "30-backoff.conf")
+    draining = tree.units / "gatepost-proxy@.service.d"
+    draining.mkdir(exist_ok=True)
+    shutil.copy(SHIPPED / "drain.conf", draining / "40-drain.conf")
     theirs = root / "usr" / "lib" / "systemd" / "system"
     theirs.mkdir(parents=True)
     for name in _OF_SYSTEMD:
         (theirs / f"{name}.target").write_text("[Unit]\nDescription=of systemd\n")
-    for program in {"/bin/kill", *programs()}:
+    for program in {"/bin/kill", GATEPOST, *programs()}:
         file = root / program.lstrip("/")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("#!/bin/sh\n")

@@ -66,6 +66,7 @@ class FakeMain:
         self.settled: list[SettleItem] = []
         self.fault: Callable[[str], httpx.Response | None] = lambda _path: None
         self.names: list[str | None] = [None]
+        self.paused: list[str] = []
         self.settled_at: int | None = None
         self.delay = 0.0
         client = httpx.AsyncClient(
@@ -84,7 +85,7 @@ class FakeMain:
         if (fault := self.fault(path)) is not None:
             return fault
         if path == "/internal/queues":
-            return httpx.Response(200, content=encode_json(QueueNames(self.names)))
+            return httpx.Response(200, content=encode_json(QueueNames(self.names, self.paused)))
         if path == "/internal/messages/settle":
             self.settled += decode_settle_request(request.content).settlements
             self.settled_at = next(_order)

@@ -114,4 +114,6 @@ async def test_silence_is_an_outage_before_the_lease_ends() -> None:
 async def test_the_queues_are_those_that_it_names() -> None:
     main = FakeMain()
     main.names = [None, "a.example:messages"]
-    assert await main.client.queues() == [None, "a.example:messages"]
+    main.paused = ["message_queue"]
+    told = await main.client.queues()
+    assert (told.queues, told.paused) == (main.names, main.paused)

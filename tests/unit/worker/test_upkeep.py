@@ -46,8 +46,11 @@ class SomeTurns:
         self.queues = list(queues)
         self.served: list[Any] = []
 
-    async def serve(self, queues: Any) -> None:
+        self.paused: set[str] = set()
+
+    async def serve(self, queues: Any, paused: set[str]) -> None:
         self.served.append([queue.name for queue in queues])
+        self.paused = paused
 
 
 async def run(loop: Any, stop: asyncio.Event, condition: Any, seconds: float = 5.0) -> float:
@@ -129,9 +132,11 @@ class Names:
 async def test_the_queues_served_are_each_served_once_in_an_order_of_their_own() -> None:
     worker, turns, stop = Worker(), SomeTurns(), asyncio.Event()
     worker.main.names = ["b:messages", None, "a:messages", None, "b:messages"]
+    worker.main.paused = ["b:messages"]
     arguments: Any = (stop, worker.main.client, worker.breaker, Names(), [turns])
     await run(queues_loop(*arguments), stop, lambda: turns.served)
     assert turns.served[0] == ["a:messages", "b:messages", "message_queue"]
+    assert turns.paused == {"b:messages"}
 
 
 async def test_without_the_main_server_the_queues_stay_as_they_are_until_it_is_back() -> None:

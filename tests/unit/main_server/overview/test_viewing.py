@@ -17,6 +17,7 @@ from main_server.overview.collecting import Sample, Snapshot
 from main_server.overview.heard import Counted
 from main_server.overview.repository import Expiring, Survey
 from main_server.overview.viewing import overview_for
+from main_server.pauses.repository import Pause
 from main_server.users.viewer import Viewer
 from tests.factories import vitals_of
 
@@ -217,3 +218,22 @@ def test_what_still_waits_in_a_queue_that_was_left_counts() -> None:
     assert (ann.undelivered, ann.series) == (before.undelivered + 5, [before.undelivered + 5.0])
     assert bob is None
     assert eve.series == [float(sum(one.waiting for one in queues.values()))]
+
+
+def test_what_is_paused_is_told_and_to_who_runs_the_place_by_whom_and_why() -> None:
+    """A queue may be shared: why others paused it is not for a domain's administrator (I12)."""
+    pauses = [
+        Pause("queue", "message_queue", "a move", "shell:root", MOMENT),
+        Pause("intake", "b.example", "a leak", "shell:root", MOMENT),
+    ]
+    snapshot = replace(SNAPSHOT, survey=Survey(DOMAINS, EXPIRING, pauses=pauses))
+    of_eve, of_bob = overview_for(EVE, snapshot), overview_for(BOB, snapshot)
+    words = "Paused by hand: message_queue since 2030-03-17 17:46 UTC by root at a shell (a move)."
+    assert part(of_eve, "Queue") == ("trouble", words)
+    assert "b.example since 2030-03-17 17:46 UTC by root" in part(of_eve, "Intake")[1]
+    assert part(of_bob, "Queue") == ("trouble", "Paused by hand since 2030-03-17 17:46 UTC.")
+    words = "Posts are answered 503 since 2030-03-17 17:46 UTC."
+    assert part(of_bob, "Intake") == ("trouble", words)
+    of_ann = overview_for(ANN, snapshot)
+    assert part(of_ann, "Queue") == ("ok", "Keeps up.")
+    assert "Intake" not in {one.name for one in of_ann.parts}

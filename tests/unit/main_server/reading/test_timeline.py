@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gatepost.clock import to_ms
 from gatepost.queue import Peeked, Place
 from main_server.reading.repository import Attempt, Row
-from main_server.reading.timeline import Kind, Step, Told, Whereabouts, tell
+from main_server.reading.timeline import Kind, Paused, Step, Told, Whereabouts, tell
 from main_server.tables import STATUSES
 
 NOW = datetime(2030, 3, 1, 12)
@@ -178,3 +178,12 @@ def test_it_is_told_with_what_durability_it_was_accepted(
     step = told(replace(ROW, accepted_by=accepted_by)).steps[0]
     assert step.what == "Accepted"
     assert step.more.startswith(f"from example.com:client_001, {words}")
+
+
+@pytest.mark.parametrize("place", [Place.READY, Place.DELAYED, Place.IN_LINE])
+def test_of_a_paused_queue_it_is_told_since_when(place: Place) -> None:
+    paused = Paused(later(-120), " by root at a shell, “a move”")
+    why = told(where=replace(at(place), paused=paused)).why
+    assert why.startswith("Its queue is paused since 2030-03-01 11:58:00 UTC (2 minutes ago) by ro")
+    being = at(Place.LEASED, attempts=1)
+    assert "delivering it now" in told(where=replace(being, paused=paused)).why

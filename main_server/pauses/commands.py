@@ -1,0 +1,134 @@
+"""What `gatepost queue pause|resume` and `gatepost intake …` do, and say."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from gatepost.cli.failure import Failure
+from gatepost.cli.output import Output
+from gatepost.cli.words import ago
+from gatepost.identity import INFRASTRUCTURE_DOMAIN
+from gatepost.settings import load
+from main_server.audit.words import name_in_words
+from main_server.ca.opening import actor, confirm
+from main_server.commanding import in_words
+from main_server.database import open_ledger
+from main_server.domains import service as domains
+from main_server.pauses import service
+from main_server.pauses.repository import EVERYWHERE, Pause, What
+from main_server.pauses.service import Order
+from main_server.queues.naming import Known, list_known, meant
+from main_server.settings import StoresOnly
+
+
+def pause_queue(config: Path | None, name: str, reason: str, *, json: bool) -> None:
+    output = Output(json=json)
+    with opened(config) as (engine, settings):
+        queues = meant(list_known(engine, settings.redis.queue_name), name)
+        made = service.pause(engine, What.QUEUE, _whose(queues), _order(reason))
+    for one in made:
+        _tell(output, one, "Workers leave it alone within a second or two; `gatepost queue list`.")
+
+
+def resume_queue(config: Path | None, name: str, reason: str, *, json: bool) -> None:
+    with opened(config) as (engine, settings):
+        queues = meant(list_known(engine, settings.redis.queue_name), name)
+        _resume(engine, What.QUEUE, _whose(queues), reason, Output(json=json))
+
+
+def pause_intake(config: Path | None, name: str, reason: str, *, yes: bool, json: bool) -> None:
+    output = Output(json=json)
+    with opened(config) as (engine, _):
+        names = _domain(engine, name)
+        service.said(_order(reason))
+        if name == EVERYWHERE:
+            confirm("Take nothing in any more, of any domain?", yes=yes)
+        made = service.pause(engine, What.INTAKE, names, _order(reason))
+    for one in made:
+        _tell(output, one, "Proxies that reach a main server answer 503 within a second.")
+
+
+def resume_intake(config: Path | None, name: str, reason: str, *, json: bool) -> None:
+    with opened(config) as (engine, _):
+        _resume(engine, What.INTAKE, _domain(engine, name), reason, Output(json=json))
+
+
+def list_intake(config: Path | None, *, json: bool) -> None:
+    output = Output(json=json)
+    with opened(config) as (engine, _):
+        found = service.list_all(engine, What.INTAKE)
+    for one in found:
+        _tell(output, one, "")
+    if not found and not json:
+        output.say("Messages of all domains are taken in.")
+
+
+def whose(domain: str | None, *, everywhere: bool) -> str:
+    if (domain is None) != everywhere:
+        raise Failure("usage", "Name a domain, or say --all.")
+    return domain or EVERYWHERE
+
+
+def paused_in_words(pause: Pause, now: datetime) -> str:
+    """For operators; who isn't one is told less."""
+    since = pause.since.replace(tzinfo=UTC)
+    return (
+        f"paused since {since:%Y-%m-%d %H:%M:%S} UTC ({ago(since, now)})"
+        f" by {name_in_words(pause.actor)}: {pause.reason}"
+    )
+
+
+@contextmanager
+def opened(config: Path | None) -> Iterator[tuple[Engine, StoresOnly]]:
+    with in_words("`gatepost queue list` shows the queues, `gatepost domain list` the domains."):
+        settings = load(StoresOnly, config)
+        with open_ledger(settings.database) as engine:
+            yield engine, settings
+
+
+def _resume(
+    engine: Engine, what: What, names: Mapping[str, str | None], reason: str, output: Output
+) -> None:
+    ended = service.resume(engine, what, names, _order(reason))
+    for name in names:
+        if output.json:
+            output.result({"what": what, "name": name, "resumed": name in ended})
+        else:
+            words = "is resumed" if name in ended else "was not paused"
+            output.say(f"{_subject(what, name)} {words}.")
+
+
+def _tell(output: Output, pause: Pause, more: str) -> None:
+    if output.json:
+        output.result({name: getattr(pause, name) for name in Pause.__slots__})
+    else:
+        words = paused_in_words(pause, datetime.now(UTC))
+        output.say(f"{_subject(pause.what, pause.name)} is {words}")
+        if more:
+            output.say((more, "dim"))
+
+
+def _subject(what: str, name: str) -> str:
+    if what == What.QUEUE:
+        return f"The queue {name}"
+    return "Intake of all domains" if name == EVERYWHERE else f"Intake of {name}"
+
+
+def _domain(engine: Engine, name: str) -> dict[str, str | None]:
+    """Raises NotFound."""
+    if name == EVERYWHERE:
+        return {EVERYWHERE: None}
+    if name != INFRASTRUCTURE_DOMAIN:
+        domains.show(engine, name)
+    return {name: name}
+
+
+def _whose(queues: Sequence[Known]) -> dict[str, str | None]:
+    return {one.name: one.domain for one in queues}
+
+
+def _order(reason: str) -> Order:
+    return Order(actor(), reason, datetime.now(UTC))

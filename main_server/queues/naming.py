@@ -1,0 +1,54 @@
+"""Which queues there are, whose they are, and which of them somebody means."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Engine
+
+from gatepost.cli.words import plural
+from gatepost.errors import Invalid, NotFound
+from main_server.database import transact
+from main_server.domains import repository as tenants
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A queue, and the domains whose messages wait there. To one that was `left` nothing more
+    comes: its domain has another one now."""
+
+    name: str
+    domains: tuple[str, ...] = ()
+    left: bool = False
+
+    @property
+    def domain(self) -> str | None:
+        """Whose it is alone."""
+        return self.domains[0] if len(self.domains) == 1 else None
+
+
+def list_known(engine: Engine, default: str) -> list[Known]:
+    def read(connection: Connection) -> list[Known]:
+        domains = tenants.list_domains(connection)
+        sharing = tuple(one.domain for one in domains if one.queue is None)
+        own = [Known(one.queue, (one.domain,)) for one in domains if one.queue is not None]
+        former = [Known(q, (domain,), True) for q, domain in tenants.list_former_queues(connection)]
+        return [Known(default, sharing), *own, *former]
+
+    return transact(engine, read)
+
+
+def meant(known: Sequence[Known], name: str) -> list[Known]:
+    """The queue of that name, or all that are this domain's. Raises NotFound, or Invalid where what
+    is meant is others' as well."""
+    if exact := [one for one in known if one.name == name]:
+        return exact
+    found = [one for one in known if name in one.domains]
+    if not found:
+        raise NotFound(f"There is neither a queue nor a domain called {name}.")
+    for one in found:
+        if others := len(one.domains) - 1:
+            raise Invalid(
+                f"{name} shares the queue {one.name} with {plural(others, 'other domain')}, whose"
+                f" messages would wait as well. Name the queue if you mean that: {one.name}."
+            )
+    return found

@@ -1,0 +1,166 @@
+"""What `gatepost queue purge` does, and says."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import typer
+from sqlalchemy import Connection, Engine
+
+from gatepost.cli.failure import EXIT_OF_KIND, Failure
+from gatepost.cli.output import Output
+from gatepost.cli.words import plural
+from gatepost.clock import to_ms
+from gatepost.errors import NotFound
+from gatepost.ids import first_id_at
+from gatepost.queue import Queues
+from main_server.audit import repository as audit
+from main_server.audit.chain import Entry
+from main_server.ca.opening import actor, confirm
+from main_server.database import transact
+from main_server.failed.repository import MOST_COUNTED
+from main_server.messages.in_state import START
+from main_server.pauses.commands import opened
+from main_server.pauses.service import Order, said
+from main_server.queues import discarding
+from main_server.queues.discarding import Step
+from main_server.queues.looking import ask_redis
+from main_server.queues.naming import Known, list_known, meant
+from main_server.queues.repository import Selection
+from main_server.settings import StoresOnly
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    name: str
+    reason: str
+    client: str | None
+
+
+def purge(config: Path | None, given: Given, *, dry_run: bool, yes: bool, json: bool) -> None:
+    output, now = Output(json=json), datetime.now(UTC)
+    with opened(config) as (engine, settings):
+        order = Order(actor(), given.reason, now)
+        said(order)
+        known = list_known(engine, settings.redis.queue_name)
+        selection = _selection(known, given, now)
+        expected = discarding.count(engine, selection)
+        if dry_run or not expected:
+            _tell_count(output, expected)
+            return
+        question = f"Discard {_count(expected)} of {given.name}? Nobody will get them."
+        confirm(question, yes=yes)
+        with output.busy("Discarding"):
+            ended, unheard = _discard(engine, settings, selection, order)
+        exposed = _exposed(settings, known, selection) if not unheard else None
+    _tell_end(output, ended, unheard, exposed)
+
+
+def forget_dead(config: Path | None, given: Given, *, dry_run: bool, json: bool) -> None:
+    output = Output(json=json)
+    with opened(config) as (engine, settings):
+        order = Order(actor(), given.reason, datetime.now(UTC))
+        said(order)
+        queues = meant(list_known(engine, settings.redis.queue_name), given.name)
+        if not dry_run:
+            transact(engine, lambda connection: _note(connection, queues, order))
+        forgotten = ask_redis(settings, partial(_forget_dead, known=queues, dry_run=dry_run))
+    if json:
+        output.result({"dry_run": dry_run, "forgotten": forgotten})
+    else:
+        verb = "would be forgotten" if dry_run else "forgotten"
+        output.say(f"{plural(forgotten, 'dead letter')} {verb}. The ledger keeps why each failed.")
+
+
+def _selection(known: list[Known], given: Given, now: datetime) -> Selection:
+    """A domain's are its own, whatever queue they wait in; a queue's are all that wait there."""
+    end = first_id_at(to_ms(now))
+    if any(one.name == given.name for one in known):
+        return Selection(end, queue=given.name, client_id=given.client)
+    if any(given.name in one.domains for one in known):
+        return Selection(end, domain=given.name, client_id=given.client)
+    raise NotFound(f"There is neither a queue nor a domain called {given.name}.")
+
+
+def _discard(
+    engine: Engine, settings: StoresOnly, selection: Selection, order: Order
+) -> tuple[int, int]:
+    """How many have ended, and of how many Redis wasn't told."""
+    step, ended, unheard = Step(START), 0, 0
+    while step.place is not None:
+        step = discarding.discard_some(engine, selection, order, step.place)
+        ended += step.count
+        if unheard or not _forget(settings, step):
+            unheard += step.count
+    return ended, unheard
+
+
+def _forget(settings: StoresOnly, step: Step) -> bool:
+    async def remove(queues: Queues) -> None:
+        for name, ids in step.ids.items():
+            await queues.named(name).remove(ids)
+
+    if not step.ids:
+        return True
+    try:
+        ask_redis(settings, remove)
+    except Failure:
+        return False
+    return True
+
+
+def _exposed(settings: StoresOnly, known: list[Known], selection: Selection) -> int:
+    """In Redis alone, and so not ended: they get their rows within seconds."""
+    queues = [
+        one.name
+        for one in known
+        if selection.queue == one.name or (selection.domain or "") in one.domains
+    ]
+
+    async def count(asked: Queues) -> int:
+        return sum([(await asked.named(one).stats()).exposed for one in queues])
+
+    return ask_redis(settings, count)
+
+
+async def _forget_dead(queues: Queues, known: list[Known], *, dry_run: bool) -> int:
+    named = [queues.named(one.name) for one in known]
+    if dry_run:
+        return sum([(await one.stats()).dead for one in named])
+    return sum([await one.forget_dead() for one in named])
+
+
+def _note(connection: Connection, queues: list[Known], order: Order) -> None:
+    for one in queues:
+        details = {"reason": said(order)}
+        entry = Entry(order.actor, "queue.dead_forgotten", one.name, one.domain, details)
+        audit.append(connection, entry, order.now)
+
+
+def _tell_count(output: Output, expected: int) -> None:
+    if output.json:
+        output.result({"dry_run": True, "expected": expected})
+    elif expected:
+        output.say(f"{_count(expected)} would be discarded.")
+    else:
+        output.say("Nothing waits there by the ledger.")
+
+
+def _tell_end(output: Output, ended: int, unheard: int, exposed: int | None) -> None:
+    if output.json:
+        output.result({"discarded": ended, "redis_not_told_of": unheard, "exposed": exposed})
+    else:
+        output.say(f"{plural(ended, 'message')} discarded; the audit log names each.")
+        if exposed:
+            words = "in Redis alone until the ledger has them, within seconds: run it again then."
+            output.say((f"{plural(exposed, 'message')} {words}", "yellow"))
+    if unheard:
+        words = f"Redis was not told of {plural(unheard, 'message')}: workers drop what they meet."
+        typer.echo(f"gatepost: {words}", err=True)
+        raise typer.Exit(EXIT_OF_KIND["unheard"])
+
+
+def _count(expected: int) -> str:
+    more = " or more" if expected >= MOST_COUNTED else ""
+    return f"{plural(expected, 'message')} that {'waits' if expected == 1 else 'wait'}{more}"

@@ -1,0 +1,117 @@
+"""What `gatepost proxy drain|undrain` do, and say.
+
+The proxy is asked at its port for operators who it is, and told by a signal: so only who may signal
+its process can drain it. That port could be anybody's while the proxy is down; so what it names is
+signalled only if it runs a proxy.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from gatepost.cli.failure import Failure
+from gatepost.cli.output import Output
+from gatepost.errors import ConfigurationError
+from gatepost.service.forking import DRAIN, UNDRAIN
+from gatepost.settings import load
+from proxy.settings import ProxySettings
+
+ANSWER_SECONDS, HEARD_SECONDS, LOOK_SECONDS = 3.0, 5.0, 0.1
+_ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a proxy says of itself; `drain` is None while it doesn't drain."""
+
+    pid: int
+    drain: str | None
+    drained: bool
+
+
+def drain(config: Path | None, instance: int, *, wait: bool, json: bool) -> None:
+    settings = _read(config, instance)
+    _signal(settings, DRAIN)
+    seen = _wait(settings, lambda one: one.drain is not None, HEARD_SECONDS)
+    if wait and not seen.drained:
+        longest = settings.draining.grace_seconds + HEARD_SECONDS
+        seen = _wait(settings, lambda one: one.drained, longest)
+    _tell(Output(json=json), seen)
+
+
+def undrain(config: Path | None, instance: int, *, json: bool) -> None:
+    settings = _read(config, instance)
+    _signal(settings, UNDRAIN)
+    _tell(Output(json=json), _wait(settings, lambda one: one.drain is None, HEARD_SECONDS))
+
+
+def _read(config: Path | None, instance: int) -> ProxySettings:
+    try:
+        return load(ProxySettings, config).of_instance(instance)
+    except ConfigurationError as error:
+        words = "Give the proxy's configuration: --config FILE."
+        raise Failure("usage", error.detail, words) from None
+
+
+def _signal(settings: ProxySettings, number: int) -> None:
+    pid = _look(settings).pid
+    if not _is_proxy(pid):
+        raise Failure("unexpected-answer", f"{_place(settings)} is not a proxy's: it names {pid}.")
+    try:
+        os.kill(pid, number)
+    except PermissionError:
+        words = "Run this as root, or as the user of the proxy."
+        raise Failure("forbidden", "This user may not signal the proxy.", words) from None
+
+
+def _look(settings: ProxySettings) -> Seen:
+    url = f"http://{_place(settings)}/readyz"
+    try:
+        answer = httpx.get(url, timeout=ANSWER_SECONDS, trust_env=False)
+    except httpx.HTTPError:
+        words = f"No proxy answers at {_place(settings)}."
+        raise Failure("unavailable", words, "Is it --instance N, or another --config?") from None
+    try:
+        return _seen(answer.json())
+    except (ValueError, KeyError, TypeError):
+        raise Failure("unexpected-answer", f"{_place(settings)} is not a proxy's.") from None
+
+
+def _seen(said: Any) -> Seen:
+    check = said["checks"].get("drain", {"ok": True, "detail": None})
+    words = None if check["ok"] else str(check["detail"])
+    return Seen(int(said["pid"]), words, words == "drained")
+
+
+def _is_proxy(pid: int) -> bool:
+    try:
+        arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return b"proxy" in arguments[1:4]
+
+
+def _wait(settings: ProxySettings, done: Callable[[Seen], bool], seconds: float) -> Seen:
+    deadline = time.monotonic() + seconds
+    while not done(seen := _look(settings)):
+        if time.monotonic() > deadline:
+            raise Failure("still-waiting", "The proxy was told, and has not said that it heard.")
+        time.sleep(LOOK_SECONDS)
+    return seen
+
+
+def _place(settings: ProxySettings) -> str:
+    host = _ANY.get(settings.ops.host, settings.ops.host)
+    return f"[{host}]:{settings.ops.port}" if ":" in host else f"{host}:{settings.ops.port}"
+
+
+def _tell(output: Output, seen: Seen) -> None:
+    if output.json:
+        output.result({"pid": seen.pid, "draining": seen.drain is not None, "says": seen.drain})
+    else:
+        output.say(f"The proxy is {seen.drain or 'taking posts, and not draining'}.")
