@@ -36,6 +36,8 @@ class DeliveryOffer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     attempt: Attempt
     envelope: msgspec.Raw = NO_ENVELOPE
     """The envelope as it lay in the queue; it is looked into only by the one who may open it."""
+    traceparent: str = ""
+    """Of the attempt, where the message's trace is recorded."""
 
 
 class DeliverRequest(msgspec.Struct, frozen=True):

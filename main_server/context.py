@@ -12,6 +12,7 @@ from gatepost.queue import Queues
 from gatepost.revoked import Revoked
 from gatepost.service.http import CERTIFICATE
 from gatepost.service.requests import context_of
+from gatepost.service.tracing import Tracer
 from main_server.ca.callers import Callers
 from main_server.ca.online import OnlineCa
 from main_server.ca.revoked.source import LedgerSource
@@ -35,6 +36,7 @@ class Context:
     overview: Collector
     second_step_demanded: bool
     """Of those who administer."""
+    tracer: Tracer | None = None
 
 
 def identify(context: Context) -> Callable[[Request], Identity]:

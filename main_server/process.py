@@ -9,6 +9,7 @@ from gatepost.errors import KeysUnavailable
 from gatepost.loops import Loops, backoff, pause
 from gatepost.queue import Queues, connect
 from gatepost.service.api import HotPosts, create_api
+from gatepost.service.exporting import exporting
 from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, redis_loop
 from gatepost.service.requests import RequestMetrics, Requests
@@ -78,7 +79,11 @@ async def main(settings: MainServerSettings, child: Child) -> None:
             "safety": needed(safety.problem),
         },
     )
-    async with redis, Loops(child.stop) as loops:
+    async with (
+        redis,
+        exporting("main_server", settings.tracing, child.log) as tracer,
+        Loops(child.stop) as loops,
+    ):
         start_speaking(loops, child, redis, voice, clock, redis_clock)
         keyring = await _wait_for_keyring(child, ledger, masters, callers, clock)
         checks = Checks(child.log, ledger, redis, safety)
@@ -98,6 +103,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
             queues,
             Collector(queues, ledger, clock, voice.checks),
             settings.second_step_demanded,
+            tracer,
         )
         watched.start(loops, child.stop, redis)
         loops.start(callers_loop(child.stop, child.log, ledger, clock, callers))

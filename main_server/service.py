@@ -16,6 +16,7 @@ service = Service(
     ops=lambda settings: settings.ops,
     files=lambda settings: [
         settings.tls.check,
+        settings.tracing.check,
         partial(read_master_keys, settings.keys.master_key_file),
         partial(load_authority, settings.ca.folder),
     ],

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
+from gatepost.collector import Tracing
 from gatepost.database import DatabaseAddress
 from gatepost.safety import private_file_faults
 from gatepost.settings import Block, Listen, Redis, Server, ServiceSettings, Tls
@@ -113,6 +114,7 @@ class MainServerSettings(ServiceSettings):
     ca: Authority
     portal_url: PortalUrl | None = None
     """Of the portal, as people reach it: links for them begin with it."""
+    tracing: Tracing = Tracing()
 
     @property
     def second_step_demanded(self) -> bool:

@@ -44,6 +44,9 @@ async def accept_batch(edge: Edge, scope: Scope, receive: Receive, send: Send) -
     items = _lines(body) if media_type == _NDJSON else _elements(body)
     if not items:
         raise _wrong_size()
+    if context.span is not None:
+        context.span.attributes["messaging.batch.message_count"] = len(items)
+        context.span.step("admit")
 
     answers = await asyncio.gather(
         *(_answer(edge, client, context, n, item) for n, item in enumerate(items))
@@ -70,7 +73,7 @@ async def _answer(
         document = item()
         key = _take_key(document)
         submission = admit_document(document, client.identity, edge.rules)
-        trace = Trace(context.request_id, context.traceparent)
+        trace = Trace(context.request_id, context.traceparent, context.span)
         accepted, _ = await edge.intake.accept(submission, client, key, trace)
         edge.depths.accepted(domain)
     except GatepostError as error:

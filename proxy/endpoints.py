@@ -60,8 +60,10 @@ async def accept_message(edge: Edge, scope: Scope, receive: Receive, send: Send)
     key = idempotency_key(scope)
     body = await read_body(receive, MAX_BODY_BYTES)
     submission = admit(body, client.identity, edge.rules)
+    if context.span is not None:
+        context.span.step("admit")
 
-    trace = Trace(context.request_id, context.traceparent)
+    trace = Trace(context.request_id, context.traceparent, context.span)
     accepted, replayed = await edge.intake.accept(submission, client, key, trace)
     edge.depths.accepted(domain)
 

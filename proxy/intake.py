@@ -18,11 +18,13 @@ from gatepost.errors import OutcomeUnknown, Unavailable
 from gatepost.ids import MessageIds, id_ms
 from gatepost.queue import Queues
 from gatepost.sealing import Sealer
+from gatepost.service.tracing import Span
 from proxy.admission import Submission
 from proxy.commit import Commit
 from proxy.keyed import Committed, Key, KeyedCommit, make_key
 from proxy.metrics import REPLAYED, UNAVAILABLE, UNKNOWN
 from proxy.senders import Senders
+from proxy.tracing import begin_sending, say_committed
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class Trace:
 
     request_id: str
     traceparent: str
+    span: Span | None = None
+    """Of the request, where its trace is recorded."""
 
 
 class Accepted(msgspec.Struct, frozen=True):
@@ -68,6 +72,17 @@ class Intake:
 
         Raises if the message isn't safe, or if that can't be known.
         """
+        if trace.span is None:
+            return await self._accept(submission, client, key, trace)
+        with begin_sending(trace.span, self._queue_of(client)) as span:
+            below = Trace(trace.request_id, span.traceparent)
+            accepted, replayed = await self._accept(submission, client, key, below)
+            say_committed(span, accepted.message_id, accepted.durability, replayed)
+        return accepted, replayed
+
+    async def _accept(
+        self, submission: Submission, client: KnownClient, key: str | None, trace: Trace
+    ) -> tuple[Accepted, bool]:
         try:
             committed = await self._committed(submission, client, key, trace)
         except Unavailable:
@@ -98,6 +113,9 @@ class Intake:
             lambda decided: self._envelop(decided, submission, client, trace, named),
         )
 
+    def _queue_of(self, client: KnownClient) -> str:
+        return self._queues.full_name(self._senders.domain_of(client).queue)
+
     def _envelop(
         self,
         message_id: UUID,
@@ -114,7 +132,7 @@ class Intake:
             message_id=message_id,
             client_id=client_id,
             domain=client.domain,
-            queue=self._queues.full_name(self._senders.domain_of(client).queue),
+            queue=self._queue_of(client),
             cert_fingerprint=client.fingerprint,
             queued_at=queued_at,
             expires_at=queued_at + bundle.max_lifetime_seconds * 1000,

@@ -12,6 +12,7 @@ from gatepost.loops import Loops
 from gatepost.queue import Queues, connect
 from gatepost.service.calls import enter_clients
 from gatepost.service.draining import LastAnswers
+from gatepost.service.exporting import exporting
 from gatepost.service.http import Live
 from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, look, redis_loop
@@ -20,6 +21,7 @@ from gatepost.service.requests import RequestMetrics, Requests
 from gatepost.service.revocation import MainServerSource, RedisSource, start_watch
 from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
+from gatepost.service.tracing import Tracer
 from gatepost.service.vitals import Voice, start_speaking
 from proxy.bundles import BundleCache, bundle_loop
 from proxy.claims import Claims
@@ -41,8 +43,7 @@ from proxy.stores import LedgerStore, QueueStore
 
 async def main(settings: ProxySettings, child: Child) -> None:
     async with AsyncExitStack() as stack:
-        clock = Clock()
-        replaced = Replaced(child.log)
+        clock, replaced = Clock(), Replaced(child.log)
         revoked = replaced.open_view(settings.tls.ca_file, clock)
         main_server, asked = await enter_clients(stack, settings.main_server, 16, revoked, replaced)
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
@@ -50,7 +51,8 @@ async def main(settings: ProxySettings, child: Child) -> None:
         heard: Redis = await stack.enter_async_context(connect(settings.redis.address(), 2))
         senders, depths, live = Senders(), Depths(settings.server.workers), Live(child.log)
         revoked.when_revoked(live.cut)
-        commit, counted = _make_commit(settings, child.log, queues, main_server)
+        tracer = await stack.enter_async_context(exporting("proxy", settings.tracing, child.log))
+        commit, counted = _make_commit(settings, child.log, queues, main_server, tracer)
         watch = RedisWatch(answers=commit.queue_answers)
         keyed = KeyedCommit(Claims(redis), commit)
         edge = Edge(
@@ -65,7 +67,8 @@ async def main(settings: ProxySettings, child: Child) -> None:
             drained=lambda: child.drain.is_over(settings.draining.grace_seconds),
         )
         metrics = RequestMetrics("proxy", POSTS, (200, 202, 500, 503))
-        app = LastAnswers(Requests(create_app(edge), child.log, metrics), child.drain)
+        answers = Requests(create_app(edge), child.log, metrics, tracer)
+        app = LastAnswers(answers, child.drain)
         tls = replaced.open_port(settings.tls.files(), live, lambda: senders.anchors)
         lists = RevocationsCache(settings.cache.folder, child.log)
         lists.load(revoked)
@@ -119,15 +122,20 @@ async def main(settings: ProxySettings, child: Child) -> None:
 
 
 def _make_commit(
-    settings: ProxySettings, log: Log, queues: Queues, main_server: httpx.AsyncClient
+    settings: ProxySettings,
+    log: Log,
+    queues: Queues,
+    main_server: httpx.AsyncClient,
+    tracer: Tracer | None,
 ) -> tuple[Commit, IntakeMetrics]:
     metrics = IntakeMetrics()
-    queue = QueueStore(queues, log, metrics.timing("queue"))
+    queue = QueueStore(queues, log, metrics.timing("queue"), tracer)
     ledger = LedgerStore(
         main_server,
         settings.main_server.timeout,
         log,
         queue_skipped=lambda: queue.breaker.open,
         took=metrics.timing("ledger"),
+        tracer=tracer,
     )
     return Commit(queue, ledger), metrics

@@ -10,7 +10,11 @@ service = Service(
     processes=lambda settings: settings.server.workers,
     ports=lambda settings: [settings.server],
     ops=lambda settings: settings.ops,
-    files=lambda settings: [settings.tls.check, settings.main_server.check],
+    files=lambda settings: [
+        settings.tls.check,
+        settings.main_server.check,
+        settings.tracing.check,
+    ],
     child=main,
     drains=True,
 )

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
+from gatepost.collector import SampledTracing
 from gatepost.settings import Block, Listen, MainServer, Redis, Server, ServiceSettings, Tls
 
 
@@ -62,3 +63,4 @@ class ProxySettings(ServiceSettings):
     cache: Cache
     rate_limiting: RateLimiting = RateLimiting()
     draining: Draining = Draining()
+    tracing: SampledTracing = SampledTracing()

@@ -26,8 +26,10 @@ from gatepost.queue import (
     Queues,
     QueueUnreachable,
 )
+from gatepost.service.tracing import Tracer
 from proxy.breaker import Breaker
 from proxy.groups import Group
+from proxy.tracing import TO_LEDGER, TO_QUEUE, follow_commit
 
 R = TypeVar("R")
 Took = Callable[[float], None]
@@ -60,14 +62,24 @@ _CLEAN = (QueueFull, QueueLoading, QueueReadOnly, QueueUnreachable)
 class QueueStore:
     """Each queue has groups of its own: what becomes of one domain's says nothing of another's."""
 
-    def __init__(self, queues: Queues, log: Log, took: Took = lambda _: None) -> None:
+    def __init__(
+        self,
+        queues: Queues,
+        log: Log,
+        took: Took = lambda _: None,
+        tracer: Tracer | None = None,
+    ) -> None:
         self._queues = queues
         self._took = took
+        self._tracer = tracer
         self._lanes: dict[str, _Lane] = {}
         self.breaker = Breaker("queue", log)
 
     def commit(self, envelope: Envelope, *, exposed: bool) -> "asyncio.Future[None]":
-        return self._lane(envelope).enqueueing.submit(Waiting(envelope, exposed))
+        future = self._lane(envelope).enqueueing.submit(Waiting(envelope, exposed))
+        if self._tracer is not None:
+            follow_commit(self._tracer, envelope, TO_QUEUE, future)
+        return future
 
     def late(self) -> None:
         self.breaker.late(max(lane.enqueueing.longest_flight() for lane in self._lanes.values()))
@@ -137,8 +149,10 @@ class LedgerStore:
         log: Log,
         queue_skipped: Callable[[], bool] = lambda: False,
         took: Took = lambda _: None,
+        tracer: Tracer | None = None,
     ) -> None:
         self._main_server = main_server
+        self._tracer = tracer
         self._timeout = timeout_seconds
         self._queue_skipped = queue_skipped
         self._took = took
@@ -148,7 +162,10 @@ class LedgerStore:
         )
 
     def commit(self, envelope: Envelope) -> "asyncio.Future[RegisterResult]":
-        return self._registering.submit(envelope)
+        future = self._registering.submit(envelope)
+        if self._tracer is not None:
+            follow_commit(self._tracer, envelope, TO_LEDGER, future)
+        return future
 
     def late(self) -> None:
         self.breaker.late(self._registering.longest_flight())

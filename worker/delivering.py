@@ -123,7 +123,7 @@ class Deliverer:
         started = self._clock.now_ms()
         try:
             async with asyncio.timeout(BATCH_SECONDS):
-                results = await self._main_server.deliver(deliveries)
+                results = await self._main_server.deliver(queue.name, deliveries)
                 decisions = [
                     decide(result, delivery.attempts, self._pool)
                     for delivery, result in zip(deliveries, results, strict=True)

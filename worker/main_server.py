@@ -27,6 +27,8 @@ from gatepost.contract import (
 )
 from gatepost.envelope import UNREADABLE
 from gatepost.queue import Delivery
+from gatepost.service.tracing import Tracer
+from worker.tracing import Attempts
 
 T = TypeVar("T")
 
@@ -36,22 +38,33 @@ class Outage(Exception):
 
 
 class MainServer:
-    def __init__(self, client: httpx.AsyncClient, timeout_seconds: float) -> None:
+    def __init__(
+        self, client: httpx.AsyncClient, timeout_seconds: float, tracer: Tracer | None = None
+    ) -> None:
         self._client = client
         self._timeout = timeout_seconds
+        self._tracer = tracer
 
     async def queues(self) -> QueueNames:
         """The queues to serve, and those of them from which nothing is to be delivered now."""
         return await self._call("GET", "/internal/queues", None, decode_queue_names)
 
-    async def deliver(self, deliveries: Sequence[Delivery]) -> list[DeliverResult]:
-        """One result for each delivery, in order."""
-        results = await self._offer([_offer(d, NO_ENVELOPE) for d in deliveries])
+    async def deliver(self, queue: str, deliveries: Sequence[Delivery]) -> list[DeliverResult]:
+        """One result for each delivery, in order. The queue is the one that they are from."""
+        with Attempts(self._tracer, queue, deliveries) as attempts:
+            results = await self._deliver(deliveries, attempts)
+            attempts.end(results)
+        return results
+
+    async def _deliver(
+        self, deliveries: Sequence[Delivery], attempts: Attempts
+    ) -> list[DeliverResult]:
+        results = await self._offer([_offer(d, NO_ENVELOPE, attempts) for d in deliveries])
         wanted: dict[int, DeliveryOffer] = {}
         for n, result in enumerate(results):
             if result.result is Result.SEND_ENVELOPE:
                 if envelope := envelope_of(deliveries[n]):
-                    wanted[n] = _offer(deliveries[n], envelope)
+                    wanted[n] = _offer(deliveries[n], envelope, attempts)
                 else:
                     results[n] = _unreadable(result.message_id)
         if wanted:
@@ -110,7 +123,10 @@ def _unreadable(message_id: UUID) -> DeliverResult:
     return DeliverResult(message_id=message_id, result=Result.REFUSED, reason="unreadable")
 
 
-def _offer(delivery: Delivery, envelope: msgspec.Raw) -> DeliveryOffer:
+def _offer(delivery: Delivery, envelope: msgspec.Raw, attempts: Attempts) -> DeliveryOffer:
     return DeliveryOffer(
-        message_id=UUID(bytes=delivery.id), attempt=delivery.attempts, envelope=envelope
+        message_id=UUID(bytes=delivery.id),
+        attempt=delivery.attempts,
+        envelope=envelope,
+        traceparent=attempts.traceparent(delivery),
     )

@@ -8,6 +8,7 @@ from gatepost.clock import Clock
 from gatepost.loops import Loops
 from gatepost.queue import Queues, Turns, connect
 from gatepost.service.calls import enter_clients
+from gatepost.service.exporting import exporting
 from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, redis_loop
 from gatepost.service.replaced import Replaced
@@ -33,7 +34,8 @@ async def main(settings: WorkerSettings, child: Child) -> None:
         client, asked = await enter_clients(stack, settings.main_server, 8, revoked, replaced)
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
         queues = Queues(redis, settings.redis.queue_name)
-        main_server = MainServer(client, settings.main_server.timeout)
+        tracer = await stack.enter_async_context(exporting("worker", settings.tracing, child.log))
+        main_server = MainServer(client, settings.main_server.timeout, tracer)
         heard: Redis = await stack.enter_async_context(connect(settings.redis.address(), 2))
         watch = RedisWatch()
         breaker, redis_breaker, tally = Breaker(child.log), Breaker(child.log), Tally()

@@ -10,6 +10,6 @@ service = Service(
     processes=lambda settings: settings.worker.concurrency,
     ports=lambda _settings: [],
     ops=lambda settings: settings.ops,
-    files=lambda settings: [settings.main_server.check],
+    files=lambda settings: [settings.main_server.check, settings.tracing.check],
     child=main,
 )

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from gatepost.collector import Tracing
 from gatepost.settings import Block, Listen, MainServer, Redis, ServiceSettings
 
 
@@ -31,3 +32,4 @@ class WorkerSettings(ServiceSettings):
     main_server: MainServer
     redis: Redis = Redis()
     worker: Pool = Pool()
+    tracing: Tracing = Tracing()

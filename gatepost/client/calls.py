@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID, uuid4
 
+from gatepost.client.tracing import current_traceparent
 from gatepost.clock import iso, to_ms
 
 MESSAGES = "/api/v1/messages"
@@ -73,7 +74,12 @@ def as_uuid(message_id: UUID | str) -> UUID:
 
 
 def _headers(more: Mapping[str, str] | None = None) -> dict[str, str]:
-    return {"Accept": "application/json", "X-Request-Id": str(uuid4()), **(more or {})}
+    return {
+        "Accept": "application/json",
+        "X-Request-Id": str(uuid4()),
+        "traceparent": current_traceparent(),
+        **(more or {}),
+    }
 
 
 def _time_text(timestamp: datetime | str | None) -> str | None:

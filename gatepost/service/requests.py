@@ -21,11 +21,13 @@ from gatepost.logs import Log, failure
 from gatepost.metrics import LATENCY_SECONDS
 from gatepost.problem import MEDIA_TYPE, describe
 from gatepost.service.asgi import Header, Receive, Scope, Send, header, respond
+from gatepost.service.tracing import Span, Tracer
+from gatepost.trace import FORM
 from gatepost.vitals import Answered
 
 _CONTEXT = "gatepost.context"
 _REQUEST_ID = re.compile(rb"\A[A-Za-z0-9._-]{1,64}\Z")
-_TRACEPARENT = re.compile(rb"\A00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}\Z")
+_TRACEPARENT = re.compile(rf"\A{FORM}\Z".encode())
 
 
 @dataclass(slots=True)
@@ -39,6 +41,8 @@ class Context:
     fields: dict[str, Any] = field(default_factory=dict)
     headers: Sequence[Header] = ()
     """What the answer says beside its own headers, whatever it will be."""
+    span: Span | None = None
+    """Where this request is recorded for its trace."""
 
 
 def context_of(scope: Scope) -> Context:
@@ -97,16 +101,19 @@ def _samples(
 
 
 class Requests:
-    """The outermost layer of a service's application."""
+    """The outermost layer of a service's application; with a tracer it is where traces begin."""
 
-    def __init__(self, app: Any, log: Log, metrics: RequestMetrics) -> None:
+    def __init__(
+        self, app: Any, log: Log, metrics: RequestMetrics, tracer: Tracer | None = None
+    ) -> None:
         self._app = app
         self._log = log
         self._metrics = metrics
+        self._tracer = tracer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
-        context = scope[_CONTEXT] = _begin(scope)
+        context = scope[_CONTEXT] = _begin(scope, self._tracer)
         status = 0
 
         async def send_with_id(message: Any) -> None:
@@ -131,7 +138,7 @@ class Requests:
             if not status:
                 await self._refuse(context, error, send_with_id)
         seconds = time.perf_counter() - started
-        self._metrics.observe(context.route, status, seconds)
+        self._observe(context, scope["method"], status, seconds)
         write = self._log.debug if status == 304 else self._log.info
         write(
             context.event,
@@ -143,6 +150,11 @@ class Requests:
             traceparent=context.traceparent,
             **context.fields,
         )
+
+    def _observe(self, context: Context, method: str, status: int, seconds: float) -> None:
+        self._metrics.observe(context.route, status, seconds)
+        if context.span is not None:
+            context.span.end_request(method, context.route, status)
 
     async def _refuse(self, context: Context, error: Exception, send: Send) -> None:
         problem = describe(error, context.request_id)
@@ -156,15 +168,18 @@ class Requests:
             self._log.error("request.failed", request_id=context.request_id, **failure(error))
 
 
-def _begin(scope: Scope) -> Context:
+def _begin(scope: Scope, tracer: Tracer | None) -> Context:
     given = header(scope, b"x-request-id")
     trace = header(scope, b"traceparent")
     fresh = secrets.token_hex(40)
-    return Context(
+    context = Context(
         request_id=given.decode() if given and _REQUEST_ID.match(given) else fresh[:32],
         traceparent=(
             trace.decode()
             if trace and _TRACEPARENT.match(trace)
-            else f"00-{fresh[32:64]}-{fresh[64:]}-01"
+            else f"00-{fresh[32:64]}-{fresh[64:]}-00"
         ),
     )
+    if tracer is not None:
+        context.traceparent, context.span = tracer.receive(context.traceparent)
+    return context

@@ -30,6 +30,7 @@ from main_server.messages.deliver import deliver
 from main_server.messages.register import register
 from main_server.messages.settle import settle
 from main_server.messages.statuses import find_status
+from main_server.messages.tracing import begin_delivering, begin_registering, end_all
 from main_server.pauses.service import list_paused_queues
 
 T = TypeVar("T")
@@ -41,6 +42,7 @@ def create_posts(context: Context) -> list[HotPost]:
     async def register_messages(scope: Scope, receive: Receive) -> bytes:
         wanted = await _read(receive, decode_register_request)
         _bound(wanted.envelopes)
+        spans = begin_registering(context.tracer, wanted.envelopes)
         results = await context.ledger.run(
             register,
             context.keyring,
@@ -48,13 +50,16 @@ def create_posts(context: Context) -> list[HotPost]:
             wanted.envelopes,
             queue_skipped=wanted.queue_skipped,
         )
+        end_all(spans, results)
         context_of(scope).fields["messages"] = len(results)
         return encode_json(RegisterAnswer(results))
 
     async def deliver_messages(scope: Scope, receive: Receive) -> bytes:
         offers = (await _read(receive, decode_deliver_request)).deliveries
         _bound(offers)
+        spans = begin_delivering(context.tracer, offers)
         results = await context.ledger.run(deliver, context.keyring, context.clock, offers)
+        end_all(spans, results)
         fields = context_of(scope).fields
         fields["deliveries"] = len(results)
         fields["delivered"] = sum(r.result is Result.DELIVERED for r in results)

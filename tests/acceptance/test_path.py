@@ -166,7 +166,7 @@ def test_a_request_id_that_is_none_of_ours_is_replaced(site: Site, given: str) -
     (event,) = eventually(
         lambda: site.events("proxy", "message.accepted", request_id=found), "the event"
     )
-    assert re.fullmatch(r"00-[0-9a-f]{32}-[0-9a-f]{16}-01", event["traceparent"])
+    assert re.fullmatch(r"00-[0-9a-f]{32}-[0-9a-f]{16}-00", event["traceparent"])
 
 
 def test_nothing_of_a_message_is_in_any_log(site: Site) -> None:

@@ -16,17 +16,19 @@ from infra.dev.steps import Failure, give_up, run, step
 
 PROJECT = ["pyproject.toml"]
 SERVER = [*PROJECT, "--extra", "server", "--group", "build"]
+TRACING = [*SERVER, "--extra", "tracing"]
 ANALYTICS = [*SERVER, "--extra", "analytics"]
-TEST = [*ANALYTICS, "--group", "test"]
-# What goes into each lock, and the lock whose versions it shares.
-ENVIRONMENTS = {
-    "boot": (["--group", "boot"], None),
-    "valkey": (["--group", "valkey"], None),
-    "base": (PROJECT, None),
-    "server": (SERVER, "base"),
-    "analytics": (ANALYTICS, "server"),
-    "test": (TEST, "analytics"),
-    "bench": ([*TEST, "--group", "bench"], "test"),
+TEST = [*ANALYTICS, "--extra", "tracing", "--group", "test"]
+# What goes into each lock, and the locks whose versions it shares.
+ENVIRONMENTS: dict[str, tuple[list[str], list[str]]] = {
+    "boot": (["--group", "boot"], []),
+    "valkey": (["--group", "valkey"], []),
+    "base": (PROJECT, []),
+    "server": (SERVER, ["base"]),
+    "tracing": (TRACING, ["server"]),
+    "analytics": (ANALYTICS, ["server"]),
+    "test": (TEST, ["tracing", "analytics"]),
+    "bench": ([*TEST, "--group", "bench"], ["test"]),
 }
 PARTIAL_SOURCES = ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS")
 OPTIONS = ["--quiet", "--universal", "--python-version", "3.11"]
@@ -36,8 +38,8 @@ OPTIONS += ["--generate-hashes", "--no-header", "--no-annotate"]
 def main(arguments: list[str]) -> None:
     environment = {k: v for k, v in uv_environment().items() if k not in PARTIAL_SOURCES}
     for name, (sources, smaller) in ENVIRONMENTS.items():
-        constraint = ["--constraint", str(LOCKS / f"{smaller}.txt")] if smaller else []
-        command = [str(BOOT / "bin" / "uv"), "pip", "compile", *OPTIONS, *sources, *constraint]
+        constraints = [o for one in smaller for o in ("--constraint", str(LOCKS / f"{one}.txt"))]
+        command = [str(BOOT / "bin" / "uv"), "pip", "compile", *OPTIONS, *sources, *constraints]
         command += ["--output-file", str(LOCKS / f"{name}.txt"), *arguments]
         with step(f"locks/{name}.txt"):
             run(f"choosing versions for {name}", command, environment=environment, folder=ROOT)

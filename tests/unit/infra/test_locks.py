@@ -15,15 +15,18 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 BASE = PROJECT["project"]["dependencies"]
 GROUPS = PROJECT["dependency-groups"]
 SERVER = BASE + PROJECT["project"]["optional-dependencies"]["server"] + GROUPS["build"]
+TRACING = PROJECT["project"]["optional-dependencies"]["tracing"]
 ANALYTICS = SERVER + PROJECT["project"]["optional-dependencies"]["analytics"]
+TEST = ANALYTICS + TRACING + GROUPS["test"]
 ASKED = {
     "boot": GROUPS["boot"],
     "valkey": GROUPS["valkey"],
     "base": BASE,
     "server": SERVER,
+    "tracing": SERVER + TRACING,
     "analytics": ANALYTICS,
-    "test": ANALYTICS + GROUPS["test"],
-    "bench": ANALYTICS + GROUPS["test"] + GROUPS["bench"],
+    "test": TEST,
+    "bench": TEST + GROUPS["bench"],
 }
 ENTRY = re.compile(r"^(?P<name>[a-z0-9.-]+)==(?P<version>\S+)(?: ; (?P<marker>.+?))? \\$")
 HASH = re.compile(r"^    --hash=sha256:[0-9a-f]{64}(?: \\)?$")
@@ -67,7 +70,14 @@ def test_lock_has_the_hashes_of_all_files_of_a_version(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("smaller", "larger"),
-    [("base", "server"), ("server", "analytics"), ("analytics", "test"), ("test", "bench")],
+    [
+        ("base", "server"),
+        ("server", "tracing"),
+        ("server", "analytics"),
+        ("tracing", "test"),
+        ("analytics", "test"),
+        ("test", "bench"),
+    ],
 )
 def test_larger_environment_keeps_the_versions_of_the_smaller(smaller: str, larger: str) -> None:
     assert pinned(smaller).items() <= pinned(larger).items()

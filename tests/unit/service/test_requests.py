@@ -97,7 +97,7 @@ async def test_any_other_is_begun_anew(given: str) -> None:
     service = Service(fine)
     await service.ask({"traceparent": given})
     found = service.log.heard[0]["traceparent"]
-    assert re.fullmatch(r"00-[0-9a-f]{32}-[0-9a-f]{16}-01", found)
+    assert re.fullmatch(r"00-[0-9a-f]{32}-[0-9a-f]{16}-00", found)
     assert found != given
 
 

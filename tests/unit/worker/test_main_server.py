@@ -20,7 +20,7 @@ async def test_ids_come_first_and_envelopes_for_those_that_are_asked_for() -> No
     main, known, unknown, ended = FakeMain(), delivery(), delivery(3), delivery()
     main.answer(unknown, Result.SEND_ENVELOPE, Result.DELIVERED)
     main.answer(ended, Result.ALREADY)
-    results = await main.client.deliver([known, unknown, ended])
+    results = await main.client.deliver("queue", [known, unknown, ended])
     assert [one.result for one in results] == ["delivered", "delivered", "already"]
     first, second = main.offers
     assert [bytes(one.envelope) for one in first] == [b"", b"", b""]
@@ -33,7 +33,7 @@ async def test_what_is_no_json_is_unreadable_and_spoils_no_call(garbage: bytes) 
     main, good, bad = FakeMain(), delivery(), delivery(payload=garbage)
     main.answer(good, Result.SEND_ENVELOPE, Result.DELIVERED)
     main.answer(bad, Result.SEND_ENVELOPE)
-    results = await main.client.deliver([bad, good])
+    results = await main.client.deliver("queue", [bad, good])
     assert [(one.result, one.reason) for one in results] == [
         ("refused", "unreadable"),
         ("delivered", None),
@@ -45,7 +45,7 @@ async def test_a_main_server_that_asks_for_what_it_was_sent_is_not_understood() 
     main, one = FakeMain(), delivery()
     main.answer(one, Result.SEND_ENVELOPE)
     with pytest.raises(Outage):
-        await main.client.deliver([one])
+        await main.client.deliver("queue", [one])
 
 
 def raises(error: type[Exception]) -> Fault:
@@ -69,7 +69,7 @@ async def test_whatever_is_no_clear_answer_is_an_outage(fault: Fault) -> None:
     main = FakeMain()
     main.fault = fault
     with pytest.raises(Outage):
-        await main.client.deliver([delivery()])
+        await main.client.deliver("queue", [delivery()])
     with pytest.raises(Outage):
         await main.client.queues()
 
@@ -81,7 +81,7 @@ async def test_another_status_is_an_outage_whatever_the_body_says(status: int) -
     content = encode_json(DeliverAnswer(good))
     main.fault = lambda _path: httpx.Response(status, content=content)
     with pytest.raises(Outage):
-        await main.client.deliver([one])
+        await main.client.deliver("queue", [one])
 
 
 @pytest.mark.parametrize("how", ["fewer", "more", "others", "another order"])
@@ -98,7 +98,7 @@ async def test_an_answer_about_other_messages_is_an_outage(how: str) -> None:
     results = [DeliverResult(message_id=id_, result=Result.DELIVERED) for id_ in told]
     main.fault = lambda _path: httpx.Response(200, content=encode_json(DeliverAnswer(results)))
     with pytest.raises(Outage):
-        await main.client.deliver([one, two])
+        await main.client.deliver("queue", [one, two])
 
 
 async def test_silence_is_an_outage_before_the_lease_ends() -> None:
@@ -108,7 +108,7 @@ async def test_silence_is_an_outage_before_the_lease_ends() -> None:
 
     client = httpx.AsyncClient(transport=httpx.MockTransport(silent), base_url="https://main")
     with pytest.raises(Outage):
-        await MainServer(client, 0.05).deliver([delivery()])
+        await MainServer(client, 0.05).deliver("queue", [delivery()])
 
 
 async def test_the_queues_are_those_that_it_names() -> None:
