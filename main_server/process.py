@@ -1,9 +1,11 @@
 """One process of the main server: its resources, its loops, its two ports."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from gatepost.addresses import Network
 from gatepost.clock import Clock
 from gatepost.errors import KeysUnavailable
 from gatepost.loops import Loops, backoff, pause
@@ -118,13 +120,15 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         loops.start(checks.loop(child.stop))
         context.ca.start(loops, child.stop)
         loops.start(keys_loop(child.stop, child.log, ledger, keyring, redis_clock, settings.keys))
-        _start_ports(loops, child, context, watched)
+        _start_ports(loops, child, context, watched, settings.trusted_proxies)
 
 
-def _start_ports(loops: Loops, child: Child, context: Context, watched: Watch) -> None:
+def _start_ports(
+    loops: Loops, child: Child, context: Context, watched: Watch, proxies: Sequence[Network]
+) -> None:
     metrics = RequestMetrics("main_server")
     app = Requests(create_app(context), child.log, metrics)
-    pki = Requests(PkiApp(context.ca), child.log, metrics)
+    pki = Requests(PkiApp(context.ca, proxies), child.log, metrics)
     loops.start(serve(app, child.listeners[0], watched.port, child.stop, watched.live))
     loops.start(serve(pki, child.listeners[1], None, child.stop))
 

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, IPvAnyNetwork
 
+from gatepost.addresses import proxies_faults
 from gatepost.collector import Tracing
 from gatepost.database import DatabaseAddress
 from gatepost.safety import private_file_faults
@@ -107,6 +108,10 @@ class MainServerSettings(ServiceSettings):
     server: Server = Server(port=8000)
     pki: Listen = Listen(port=8002)
     ops: Listen = Listen(port=9000)
+    trusted_proxies: tuple[IPvAnyNetwork, ...] = ()
+    """What stands before the PKI port, as 10.0.0.7 or 10.0.0.0/28: the last address in
+    X-Forwarded-For that isn't one of these is who asks there, by which requests are counted. From
+    nobody else is that header taken."""
     tls: Tls
     database: Database = Database()
     redis: Redis = Redis()
@@ -115,6 +120,9 @@ class MainServerSettings(ServiceSettings):
     portal_url: PortalUrl | None = None
     """Of the portal, as people reach it: links for them begin with it."""
     tracing: Tracing = Tracing()
+
+    def faults(self) -> list[str]:
+        return super().faults() + proxies_faults(self.trusted_proxies)
 
     @property
     def second_step_demanded(self) -> bool:

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from portal.addresses import Network
+from gatepost.addresses import Network
 from portal.assets import Assets
 from portal.keys import Keys
 from portal.main_server import MainServer

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, IPvAnyNetwork
 
+from gatepost.addresses import proxies_faults
 from gatepost.identity import INFRASTRUCTURE_DOMAIN
 from gatepost.safety import private_file_faults
 from gatepost.settings import Block, Listen, MainServer, Server, ServiceSettings
@@ -36,12 +37,7 @@ class PortalSettings(ServiceSettings):
     taken."""
 
     def faults(self) -> list[str]:
-        faults = super().faults()
-        if any(one.prefixlen == 0 for one in self.trusted_proxies):
-            faults.append(
-                "trusted_proxies: with /0 everybody could say where they are: name the proxies"
-            )
-        return faults
+        return super().faults() + proxies_faults(self.trusted_proxies)
 
     def shown_files(self) -> TlsFiles:
         return TlsFiles(self.tls.cert_file, self.tls.key_file, self.main_server.ca_file)

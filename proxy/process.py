@@ -67,8 +67,7 @@ async def main(settings: ProxySettings, child: Child) -> None:
             drained=lambda: child.drain.is_over(settings.draining.grace_seconds),
         )
         metrics = RequestMetrics("proxy", POSTS, (200, 202, 500, 503))
-        answers = Requests(create_app(edge), child.log, metrics, tracer)
-        app = LastAnswers(answers, child.drain)
+        app = LastAnswers(Requests(create_app(edge), child.log, metrics, tracer), child.drain)
         tls = replaced.open_port(settings.tls.files(), live, lambda: senders.anchors)
         lists = RevocationsCache(settings.cache.folder, child.log)
         lists.load(revoked)

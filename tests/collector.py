@@ -58,7 +58,7 @@ class Collector:
         collector = self
 
         class Answers(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
+            protocol_version = "HTTP/1.0"  # a kept connection would outlive this collector
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))

@@ -24,8 +24,8 @@ from gatepost.loops import backoff, pause
 from gatepost.service.tracing import Sampling, Span, Tracer
 
 MOST_WAITING = 8192
-PIECE = 256
-"""So few that to encode them takes less than a millisecond or two of the loop."""
+PIECE = 128
+"""So few that the loop stands still for about a millisecond while they are encoded."""
 EVERY_SECONDS = 0.5
 CALL_SECONDS = 5.0
 LAST_CALL_SECONDS = 2.0

@@ -17,9 +17,16 @@ READY_SECONDS = 30.0
 
 
 def service(place: Place, name: str) -> Child:
+    """By its name, or one of several: `proxy`, `proxy-2`. Each has a configuration of its own."""
     return Child(
         name,
-        [sys.executable, "-m", name, "--config", str(place.config / f"{name}.yaml")],
+        [
+            sys.executable,
+            "-m",
+            name.partition("-")[0],
+            "--config",
+            str(place.config / f"{name}.yaml"),
+        ],
         log=place.log(name),
         folder=place.folder,
         environment=clean_environment(),

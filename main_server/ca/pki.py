@@ -13,13 +13,14 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Concatenate, ParamSpec, TypeVar
 
 import msgspec
 from cryptography.hazmat.primitives.serialization import Encoding
 from sqlalchemy import Engine
 
+from gatepost.addresses import FORWARDED, Network, behind
 from gatepost.errors import Malformed, MethodNotAllowed, NotFound
 from gatepost.service.asgi import Receive, Scope, Send, read_body, respond
 from gatepost.service.requests import context_of
@@ -54,8 +55,9 @@ class EnrolmentBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PkiApp:
-    def __init__(self, ca: OnlineCa) -> None:
+    def __init__(self, ca: OnlineCa, proxies: Sequence[Network] = ()) -> None:
         self._ca = ca
+        self._proxies = proxies
         self._ledger = RequestLedger(ca.ledger)
         self._asking, self._enrolling = Peers(*REQUESTS), Peers(*ENROLMENTS)
         self._turns = Turns(AT_ONCE, WAITING)
@@ -63,7 +65,7 @@ class PkiApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
         area = path.partition("/")[2].partition("/")[0]
-        self._asking.take(scope["client"][0])
+        self._asking.take(self._who_asks(scope))
         if area == "ocsp":
             await self._ocsp(scope, receive, send, path.removeprefix("/ocsp").removeprefix("/"))
             return
@@ -75,6 +77,11 @@ class PkiApp:
             raise NotFound()
         _known_as(scope, path if area != "crl" else "/crl", *_READ)
         await respond(send, 200, found[0], content_type=found[1])
+
+    def _who_asks(self, scope: Scope) -> str:
+        name = FORWARDED.encode()
+        told = [value.decode("latin-1") for key, value in scope["headers"] if key == name]
+        return behind(scope["client"][0], told, self._proxies)
 
     async def _find(self, path: str) -> tuple[bytes, bytes] | None:
         """What is there, and of which type."""
@@ -99,7 +106,7 @@ class PkiApp:
 
     async def _enrol(self, scope: Scope, receive: Receive, send: Send) -> None:
         _known_as(scope, "/enrol", "POST")
-        self._enrolling.take(scope["client"][0])
+        self._enrolling.take(self._who_asks(scope))
         ca = self._ca
         asked = _read_enrolment(await read_body(receive, ENROLMENT_BYTES))
         made = await self._run(enrol, ca.authorities, asked, ca.now())

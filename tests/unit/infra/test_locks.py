@@ -13,11 +13,14 @@ from infra.dev.paths import LOCKS, ROOT
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 BASE = PROJECT["project"]["dependencies"]
-GROUPS = PROJECT["dependency-groups"]
+GROUPS: dict[str, list[Any]] = PROJECT["dependency-groups"]
 SERVER = BASE + PROJECT["project"]["optional-dependencies"]["server"] + GROUPS["build"]
 TRACING = PROJECT["project"]["optional-dependencies"]["tracing"]
 ANALYTICS = SERVER + PROJECT["project"]["optional-dependencies"]["analytics"]
-TEST = ANALYTICS + TRACING + GROUPS["test"]
+# A group that is in another stands in its place.
+TEST = (
+    ANALYTICS + TRACING + [one for one in GROUPS["test"] if isinstance(one, str)] + GROUPS["docs"]
+)
 ASKED = {
     "boot": GROUPS["boot"],
     "valkey": GROUPS["valkey"],

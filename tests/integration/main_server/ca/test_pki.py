@@ -5,6 +5,7 @@ import base64
 import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from ipaddress import ip_network
 
 import httpx
 import pytest
@@ -196,6 +197,21 @@ def test_who_guesses_tokens_is_slowed_down_and_nobody_else(
         assert int(told[-1].headers["retry-after"]) > 60
         assert guesser.get("/ca.pem").status_code == 200, "of all else it may have more"
         assert partner.post("/enrol", json={}).status_code == 400
+
+
+def test_behind_a_balancer_each_is_counted_for_himself(
+    online: OnlineCa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("main_server.ca.pki.ENROLMENTS", (SLOWLY, 2))
+    balancer = (ip_network("127.0.0.1/32"),)
+    one, other = {"x-forwarded-for": "203.0.113.9"}, {"x-forwarded-for": "198.51.100.4"}
+    with served(PkiApp(online, balancer)) as url, httpx.Client(base_url=url) as client:
+        told = [client.post("/enrol", json={}, headers=one).status_code for _ in range(3)]
+        assert told == [400, 400, 429]
+        assert client.post("/enrol", json={}, headers=other).status_code == 400
+    with served(PkiApp(online)) as url, httpx.Client(base_url=url) as client:
+        told = [client.post("/enrol", json={}, headers=w).status_code for w in (one, other, one)]
+        assert told == [400, 400, 429], "of nobody else is that believed"
 
 
 def test_who_asks_without_end_is_slowed_down(
