@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from infra.dev.paths import ROOT
-from infra.site import api, problems
+from infra.site import api, capacity, privacy, problems
 
 FOLDERS = ("docs/openapi", "docs/problems")
 """In these, whatever isn't written now has no place any more."""
@@ -15,7 +15,7 @@ FOLDERS = ("docs/openapi", "docs/problems")
 
 def pages() -> Mapping[str, str]:
     """Each by its path from the checkout."""
-    return {**api.pages(), **problems.pages()}
+    return {**api.pages(), **capacity.pages(), **privacy.pages(), **problems.pages()}
 
 
 def write_pages(root: Path = ROOT) -> list[str]:
