@@ -61,13 +61,16 @@ def pages() -> Mapping[str, str]:
 
 
 def _matrix(said: Mapping[str, Any]) -> Iterator[str]:
-    for kind, words in said["kinds"].items():
+    for kind in said["kinds"]:
         forms = (form_of(kind, place) for place in said["places"])
         cells = " | ".join("–" if form == "absent" else form for form in forms)
-        yield f"| {words} | {cells} |"
+        yield f"| {kind.replace('_', ' ')} | {cells} |"
 
 
 def _forms(said: Mapping[str, Any]) -> Iterator[str]:
+    yield "\n| what | |\n|---|---|"
+    for kind, words in said["kinds"].items():
+        yield f"| {kind.replace('_', ' ')} | {words} |"
     yield "\n| form | |\n|---|---|"
     for name, words in said["forms"].items():
         yield f"| {'–' if name == 'absent' else name} | {words} |"
