@@ -107,6 +107,7 @@ def _travelling(said: Mapping[str, Any]) -> Iterator[str]:
         ("the lake", "lake"),
         ("an event of the log", "log"),
         ("labels of metrics", "labels"),
+        ("a span of a trace", "spans"),
     ):
         yield f"| {title} | {_kinds(said[name])} |"
     yield ""

@@ -1,6 +1,7 @@
 """The declaration of what is kept where: complete, and in agreement with itself."""
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 
@@ -21,8 +22,16 @@ FIELDS = {
     "bundle": {one.name for one in msgspec.structs.fields(Bundle)},
     "lake": LAKE,
 }
-PLACES = {"envelope": "redis", "bundle": "edge", "lake": "lake", "log": "logs", "labels": "metrics"}
+PLACES = {
+    "envelope": "redis",
+    "bundle": "edge",
+    "lake": "lake",
+    "log": "logs",
+    "labels": "metrics",
+    "spans": "traces",
+}
 
+ATTRIBUTE = re.compile(r"(?:gatepost|http|messaging|service)(?:\.[a-z_]+)+")
 LEVELS, METRICS = {"debug", "info", "warning", "error"}, {"Counter", "Gauge", "Histogram"}
 
 
@@ -66,7 +75,18 @@ def labels() -> set[str]:
     return {str(e.value) for one in lists for e in one.elts if isinstance(e, ast.Constant)}
 
 
-@pytest.mark.parametrize(("name", "found"), [("log", logged()), ("labels", labels())])
+def attributes() -> set[str]:
+    """Names that stand where spans are made, and are written as OpenTelemetry writes them."""
+    files = [file for file in ROOT.glob("*/**/*.py") if file.name in ("tracing.py", "exporting.py")]
+    ours = [file for file in files if file.parts[len(ROOT.parts)] not in ("bench", "tests", "var")]
+    trees = [ast.parse(file.read_text("utf-8")) for file in ours]
+    texts = [n.value for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Constant)]
+    return {text for text in texts if isinstance(text, str) and ATTRIBUTE.fullmatch(text)}
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [("log", logged()), ("labels", labels()), ("spans", attributes())]
+)
 def test_what_the_code_says_is_told(name: str, found: set[str]) -> None:
     told = {one for names in SAID[name].values() for one in names}
     assert found
