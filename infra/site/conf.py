@@ -19,6 +19,7 @@ myst_heading_anchors = 4
 html_theme = "furo"
 html_title = "Gatepost"
 html_copy_source = False
+html_show_copyright = False
 html_show_search_summary = False  # it would fetch pages, which a browser forbids among files
 html_extra_path = ["root"]
 html_static_path = ["static"]
