@@ -67,9 +67,17 @@ def write_reports(reports: DataFrame, uri: str, folder: Folder) -> DataFrame:
 
 
 def remove(session: SparkSession, uri: str, folder: Folder) -> None:
+    """Raises LakeUnreadable if something of it stays: a file system may just say no."""
     for data_set in _ROWS if folder.kind == MESSAGES else (REPORTS,):
-        path, system = _locate(session, folder.path(uri, data_set))
-        system.delete(path, True)
+        where = folder.path(uri, data_set)
+        path, system = _locate(session, where)
+        try:
+            system.delete(path, True)
+            stays = system.exists(path)
+        except Py4JJavaError as error:
+            raise LakeUnreadable(f"{where} can't be removed: {root_cause(error)}") from error
+        if stays:
+            raise LakeUnreadable(f"{where} can't be removed.")
 
 
 def exists(session: SparkSession, path: str) -> bool:

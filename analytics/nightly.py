@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from analytics import days as calendar
 from analytics import lake, pages
 from analytics.check import Tallies, differences, tally, total
-from analytics.errors import CountsDisagree
+from analytics.errors import CountsDisagree, LakeUnreadable
 from analytics.extract import read_attempts, read_day, read_senders
 from analytics.insight.repository import unusual_on
 from analytics.lake import REPORTS, Folder
@@ -192,7 +192,11 @@ def collect(night: Night) -> None:
         before = night.now - KEPT_UNREFERENCED
         unreferenced = repository.unreferenced(night.connection, before)
     for folder in unreferenced:
-        lake.remove(night.session, night.settings.lake.uri, folder)
+        try:
+            lake.remove(night.session, night.settings.lake.uri, folder)
+        except LakeUnreadable as error:  # it stays noted, and the night is none the worse for it
+            night.log.warning("folder.not_removed", reason=error.detail)
+            continue
         with night.connection.begin():
             repository.forget_folder(night.connection, folder)
         night.log.info("folder.removed", day=str(folder.day), folder=folder.run_id)

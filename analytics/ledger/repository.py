@@ -1,5 +1,6 @@
 """SQL for a run: the lock, what the ledger has of a day, the manifest, folders and runs."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -69,21 +70,38 @@ def first_message(connection: Connection) -> bytes | None:
 def tally(connection: Connection, span: Span) -> dict[str, Tally]:
     """By domain: how many messages, and the exclusive or of their ids' last 7 bytes."""
     query = text(
-        "SELECT domain, COUNT(*),"
+        "SELECT client_id, COUNT(*),"
         " BIT_XOR(CAST(CONV(HEX(SUBSTRING(message_id, 10)), 16, 10) AS UNSIGNED))"
-        " FROM messages WHERE message_id >= :first AND message_id < :end GROUP BY domain"
+        " FROM messages FORCE INDEX (ix_messages_client)"
+        " WHERE message_id >= :first AND message_id < :end GROUP BY client_id"
     )
-    rows = connection.execute(query, {"first": span.first, "end": span.end})
-    return {domain: Tally(int(count), int(xor)) for domain, count, xor in rows}
+    found: dict[str, Tally] = {}
+    for client_id, count, xor in connection.execute(query, _between(span)):
+        domain = _domain_of(client_id)
+        before = found.get(domain, Tally(0, 0))
+        found[domain] = Tally(before.rows + int(count), before.id_xor ^ int(xor))
+    return found
 
 
 def counts(connection: Connection, span: Span) -> Counts:
     query = text(
-        "SELECT domain, status, COUNT(*) FROM messages"
-        " WHERE message_id >= :first AND message_id < :end GROUP BY domain, status"
+        "SELECT client_id, status, COUNT(*) FROM messages FORCE INDEX (ix_messages_status)"
+        " WHERE message_id >= :first AND message_id < :end GROUP BY status, client_id"
     )
-    rows = connection.execute(query, {"first": span.first, "end": span.end})
-    return {(domain, status): int(count) for domain, status, count in rows}
+    found: Counter[tuple[str, str]] = Counter()
+    for client_id, status, count in connection.execute(query, _between(span)):
+        found[_domain_of(client_id), status] += int(count)
+    return found
+
+
+def _between(span: Span) -> dict[str, bytes]:
+    return {"first": span.first, "end": span.end}
+
+
+def _domain_of(client_id: str) -> str:
+    """What is counted is counted by clients: indexes have these, and not the domain's own column,
+    with which rows would be read whole, bodies and all (decision 0058)."""
+    return client_id.partition(":")[0]
 
 
 def published(connection: Connection, day: date) -> Published | None:

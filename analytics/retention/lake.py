@@ -11,7 +11,6 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Connection
 
 from analytics import lake
-from analytics.errors import LakeUnreadable
 from analytics.retention import repository
 from analytics.retention.pages import remove_pages
 from analytics.retention.repository import Kept
@@ -50,20 +49,13 @@ def take_away(
         with connection.begin():
             folders = repository.folders_until(connection, until, kind)
         for folder in folders:
-            _remove(session, uri, folder)
+            lake.remove(session, uri, folder)
             with connection.begin():
                 repository.forget_folder(connection, folder, now)
             log.info("day.removed", day=str(folder.day), folder=folder.run_id, what=kind)
     _forget_reports(connection, last_of_reports)
     if settings.reports.folder is not None:
         remove_pages(settings.reports.folder, last_of_reports)
-
-
-def _remove(session: SparkSession, uri: str, folder: lake.Folder) -> None:
-    lake.remove(session, uri, folder)
-    path = folder.path(uri, folder.kind)
-    if lake.exists(session, path):
-        raise LakeUnreadable(f"{path} can't be removed, and is past its day.")
 
 
 def _forget_reports(connection: Connection, last: date) -> None:

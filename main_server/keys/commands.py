@@ -12,9 +12,10 @@ from gatepost.cli.words import plural
 from gatepost.errors import NotFound
 from main_server.keys import service_keys
 from main_server.keys.alone import alone
-from main_server.keys.backup.content import read_backup, renew_backup, sealing_of, write_backup
+from main_server.keys.backup.content import read_backup, sealing_of
 from main_server.keys.backup.form import Sealing, read_passphrase
 from main_server.keys.backup.restore import BLOCKED, DESTROYED, PRESENT, RESTORED, restore
+from main_server.keys.backup.standing import renew_backup, replace_backup
 from main_server.keys.destroy import Plan, TooEarly, destroy, plan
 from main_server.keys.listing import describe_all
 from main_server.keys.opening import Opened, opened
@@ -87,7 +88,7 @@ def back_up(config: Path | None, file: Path, passphrase_file: Path | None, *, js
             words = f"The one backup of the keys is {standing} (keys.backup_file)."
             raise Failure("usage", words, "A second one would keep what is destroyed.")
         sealing = _sealing(keys, passphrase_file)
-        count = write_backup(keys.engine, sealing, file)
+        count = replace_backup(keys.engine, sealing, file)
     _tell(
         Output(json=json), {"file": str(file), "keys": count}, f"{plural(count, 'key')} in {file}."
     )

@@ -6,6 +6,7 @@ is lost (I1).
 """
 
 import asyncio
+import time
 from typing import Any
 
 from sqlalchemy import Engine
@@ -17,12 +18,14 @@ from gatepost.logs import Log
 from gatepost.loops import pause
 from main_server.database import Ledger, transact
 from main_server.keys import repository, service_keys
-from main_server.keys.backup.content import renew_backup
+from main_server.keys.backup.standing import renew_backup
 from main_server.keys.lifetimes import is_due
 from main_server.keys.service import Keyring
 from main_server.settings import Keys
 
 TURN_SECONDS = 2.0
+NEW_KEYS_SECONDS = 300.0
+"""For so long at most a day's new keys are in the ledger alone, where a backup is kept."""
 CLOCKS_DIFFER_MS = 300_000
 
 Events = list[tuple[str, dict[str, Any]]]
@@ -37,12 +40,17 @@ async def keys_loop(
     settings: Keys,
 ) -> None:
     missed, backup_is_old = None, False
+    known, look_at = None, 0.0
     while not stop.is_set():
         problem = None
         try:
             for event, fields in await ledger.run(take_turn, keyring, clock.now_ms()):
                 log.info(event, **fields)
                 backup_is_old = True
+            if settings.backup_file and time.monotonic() >= look_at:
+                there = await ledger.run(transact, repository.newest_data_keys)
+                backup_is_old |= there != known
+                known, look_at = there, time.monotonic() + NEW_KEYS_SECONDS
             if backup_is_old:
                 await ledger.run(renew_backup, keyring.masters, settings)
                 backup_is_old = False

@@ -152,6 +152,13 @@ def count_by_day(connection: Connection, last: date) -> dict[Pair, int]:
     return {(row[0], row[1]): row[2] for row in rows}
 
 
+def newest_data_keys(connection: Connection) -> tuple[int, datetime | None]:
+    """How many there are, and when the last was made: another answer means others."""
+    query = select(func.count(), func.max(data_keys.c.created_at))
+    count, newest = connection.execute(query).one()
+    return int(count), newest
+
+
 def add_data_keys(connection: Connection, keys: Sequence[DataKey]) -> None:
     """The first one of a day stays: another process may have made it at the same time."""
     rows = [{name: getattr(key, name) for name in DataKey.__slots__} for key in keys]

@@ -18,7 +18,7 @@ from gatepost.errors import GatepostError
 from main_server.database import transact
 from main_server.keys import repository as keys
 from main_server.keys.alone import alone
-from main_server.keys.backup.content import renew_backup
+from main_server.keys.backup.standing import renew_backup
 from main_server.keys.master import MasterKeys
 from main_server.retention.deleting import delete_orphans, delete_part
 from main_server.retention.ending import destroy_keys

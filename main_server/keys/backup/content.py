@@ -46,12 +46,6 @@ def write_backup(engine: Engine, sealing: Sealing, file: Path) -> int:
     return transact(engine, lambda connection: _write(connection, sealing, file))
 
 
-def renew_backup(engine: Engine, masters: MasterKeys, settings: Keys) -> None:
-    """The backup that is kept, where one is: after keys were changed or destroyed."""
-    if settings.backup_file is not None:
-        write_backup(engine, sealing_of(settings, masters), settings.backup_file)
-
-
 def sealing_of(settings: Keys, masters: MasterKeys) -> Sealing:
     return Sealing(masters, read_passphrase(settings.backup_passphrase_file))
 

@@ -28,6 +28,17 @@ def restore(engine: Engine, masters: MasterKeys, content: Content) -> "Counter[s
     return transact(engine, lambda connection: _restore(connection, masters, content))
 
 
+def count_lost(connection: Connection, content: Content) -> int:
+    """How many of its keys the ledger hasn't, though they are not destroyed."""
+    data = _choose_data_keys(connection, content.data_keys)
+    now = repository.read_time(connection)
+    service = _choose_service_keys(connection, content.service_keys, now)
+    listed = {one.kid for one in content.destroyed}
+    fates = [(kid_of(one.key.key_id), fate) for one, fate in data]
+    fates += [(one.key.kid, fate) for one, fate in service]
+    return sum(fate in (RESTORED, BLOCKED) and kid not in listed for kid, fate in fates)
+
+
 def _restore(connection: Connection, masters: MasterKeys, content: Content) -> "Counter[str]":
     now = repository.read_time(connection)
     repository.begin_master(connection, masters.newest.kid, now)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from analytics import lake, nightly
 from analytics.reports.day import REPORTS
 from gatepost.cli.failure import Failure
 from gatepost.reports.sketch import estimate
@@ -172,16 +173,35 @@ def test_more_days_than_a_clock_can_be_believed_are_refused(nights: Nights, ledg
     assert nights.play(night_after(SEVENTH + DAY), catch_up=True, **limit).days == 2
 
 
-def test_folders_that_nobody_needs_are_removed_a_day_later(nights: Nights, ledger: Ledger) -> None:
+class SaysNo:
+    """A file system that removes nothing, as one does where we have no right to."""
+
+    def delete(self, *_: object) -> bool:
+        return False
+
+    def exists(self, *_: object) -> bool:
+        return True
+
+
+def test_folders_that_nobody_needs_are_removed_a_day_later(
+    nights: Nights, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ledger.put(Message(at(SEVENTH)))
     first = nights.play(night_after(SEVENTH))
     second = nights.play(night_after(SEVENTH + DAY, hour=3))
     everywhere = ("messages", "attempts", "senders", "reports")
     for data_set in everywhere:
         assert folders(ledger, data_set) == {first.run_id, second.run_id}
-    third = nights.play(night_after(SEVENTH + DAY * 2, hour=4))
+    third_night = night_after(SEVENTH + DAY * 2, hour=4)
+    with monkeypatch.context() as stubborn:
+        locate = lake._locate
+        stubborn.setattr(lake, "_locate", lambda *given: (locate(*given)[0], SaysNo()))
+        nights.run("nightly", lambda night, _: nightly.collect(night), third_night)
+    assert folders(ledger, "messages") == {first.run_id, second.run_id}
+    assert nights.log.of("folder.not_removed") != []
+    third = nights.play(third_night)
     for data_set in everywhere:
-        assert folders(ledger, data_set) == {second.run_id, third.run_id}
+        assert folders(ledger, data_set) == {second.run_id, third.run_id}, "it was not forgotten"
 
 
 def folders(ledger: Ledger, data_set: str) -> set[str]:

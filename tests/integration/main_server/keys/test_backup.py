@@ -10,9 +10,10 @@ from sqlalchemy import delete
 from gatepost.errors import ConfigurationError, KeysUnavailable
 from main_server.database import transact
 from main_server.keys import service_keys
-from main_server.keys.backup.content import read_backup, renew_backup, write_backup
+from main_server.keys.backup.content import read_backup, write_backup
 from main_server.keys.backup.form import Sealing
 from main_server.keys.backup.restore import restore
+from main_server.keys.backup.standing import WouldLose, renew_backup
 from main_server.keys.data_keys import unwrap
 from main_server.keys.destroy import destroy
 from main_server.keys.destroyed.repository import list_destroyed
@@ -181,6 +182,23 @@ def test_what_is_destroyed_goes_from_the_standing_backup_as_well(house: House, f
     content = read_backup(by_master(house), file)
     assert content.data_keys == []
     assert content.destroyed == transact(house.engine, list_destroyed)
+
+
+def test_it_is_never_written_over_by_a_ledger_that_has_lost_its_keys(
+    house: House, file: Path
+) -> None:
+    """As one that was restored, before the keys are."""
+    settings = Keys(master_key_file=house.file, backup_file=file)
+    sent = house.delivered(1)
+    renew_backup(house.engine, house.masters(), settings)
+    before = file.read_bytes()
+    empty(house.engine, keys_only=True)
+    with pytest.raises(WouldLose, match="gatepost keys restore"):
+        renew_backup(house.engine, house.masters(), settings)
+    assert file.read_bytes() == before
+    restore(house.engine, house.masters(), read_backup(by_master(house), file))
+    renew_backup(house.engine, house.masters(), settings)
+    house.assert_readable(*sent)
 
 
 def test_without_the_master_key_of_its_time_it_can_not_be_opened(house: House, file: Path) -> None:

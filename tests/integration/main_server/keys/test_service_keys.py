@@ -18,6 +18,8 @@ from gatepost.logs import Log
 from infra.dev.engines import MariaServer
 from main_server.database import Ledger, transact
 from main_server.keys import loop, repository, service_keys
+from main_server.keys.backup.content import read_backup
+from main_server.keys.backup.form import Sealing
 from main_server.keys.destroyed.repository import list_destroyed
 from main_server.keys.lifetimes import MAX_LIFETIME, SEALING_TURN
 from main_server.keys.loop import ClocksDiffer, keys_loop, take_turn
@@ -261,6 +263,28 @@ async def test_the_loop_learns_turns_and_ends(
     stop.set()
     await asyncio.wait_for(running, 10)
     assert '"event":"keys.replaced"' in capsys.readouterr().out
+
+
+async def test_a_days_new_key_is_soon_in_the_backup_that_is_kept(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "TURN_SECONDS", 0.02)
+    monkeypatch.setattr(loop, "NEW_KEYS_SECONDS", 0.02)
+    stop, file = asyncio.Event(), house.folder / "keys.backup"
+    settings = Keys(master_key_file=house.file, backup_file=file)
+    ledger, ring = Ledger(house.engine, 2), house.room.ring
+
+    def kept() -> int:
+        return len(read_backup(Sealing(house.masters()), file).data_keys) if file.exists() else -1
+
+    running = asyncio.create_task(
+        keys_loop(stop, Log("main_server"), ledger, ring, Clock(), settings)
+    )
+    await until(lambda: kept() == 0)
+    await asyncio.to_thread(house.delivered, 1)
+    await until(lambda: kept() == 1)
+    stop.set()
+    await asyncio.wait_for(running, 10)
 
 
 async def test_the_loop_survives_what_goes_wrong_and_says_it_once(

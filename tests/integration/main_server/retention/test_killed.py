@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from main_server.database import transact
-from main_server.keys.backup.content import renew_backup
+from main_server.keys.backup.standing import renew_backup
 from main_server.retention import deleting, ending, run, telling
 from main_server.retention.partitions import repository as partitions
 from tests.integration.main_server.keys.conftest import Cut, Cuts

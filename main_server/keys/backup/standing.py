@@ -1,0 +1,48 @@
+"""The one backup of the keys that is kept: written anew after each change, soon after a new key,
+and never over keys that the ledger has lost.
+
+A restored ledger has none until `gatepost keys restore` has run. Whoever wrote the backup anew
+before would end all that it opens.
+"""
+
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from gatepost.errors import ConfigurationError, KeysUnavailable
+from main_server.database import transact
+from main_server.keys.backup.content import Content, read_backup, sealing_of, write_backup
+from main_server.keys.backup.form import Sealing
+from main_server.keys.backup.restore import count_lost
+from main_server.keys.master import MasterKeys
+from main_server.settings import Keys
+
+
+class WouldLose(ConfigurationError):
+    """A backup of keys that the ledger hasn't is not written over."""
+
+
+def renew_backup(engine: Engine, masters: MasterKeys, settings: Keys) -> None:
+    """Where one is kept. Raises WouldLose."""
+    if settings.backup_file is not None:
+        replace_backup(engine, sealing_of(settings, masters), settings.backup_file)
+
+
+def replace_backup(engine: Engine, sealing: Sealing, file: Path) -> int:
+    """How many keys are in it now. Raises WouldLose."""
+    before = _read(sealing, file)
+    lost = transact(engine, lambda c: count_lost(c, before)) if before else 0
+    if lost:
+        raise WouldLose(
+            f"{file} has {lost} keys that the ledger has lost, and is not written over: gatepost"
+            f" keys restore {file}. If they are to be given up, move it away"
+        )
+    return write_backup(engine, sealing, file)
+
+
+def _read(sealing: Sealing, file: Path) -> Content | None:
+    """None if there is none, or if it was sealed by what is there no more."""
+    try:
+        return read_backup(sealing, file)
+    except (ConfigurationError, KeysUnavailable):
+        return None
