@@ -1,7 +1,8 @@
 """The API reference: docs/api.md for readers, docs/openapi/ for programs, of the same documents."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import replace
 from typing import Any
 
 from infra.site.openapi import admin, pki, proxy
@@ -50,8 +51,12 @@ def _interface(interface: Interface, document: Mapping[str, Any]) -> Iterator[st
     for call in interface.calls:
         yield f"| `{call.method} {call.path}` | [{call.summary}](#{_anchor(call.summary)}) |"
     yield ""
+    first, *others = interface.calls
+    anywhere = set(first.problems).intersection(*(call.problems for call in others))
+    shared = _refusals(replace(first, problems=tuple(anywhere)))
+    yield f"Any of these may be refused with: {shared}.\n"
     for call in interface.calls:
-        yield from _call(call, document)
+        yield from _call(call, document, anywhere)
     schemas = document["components"]["schemas"]
     yield f"### Documents: {interface.title.lower()}\n"
     for name, schema in schemas.items():
@@ -59,7 +64,7 @@ def _interface(interface: Interface, document: Mapping[str, Any]) -> Iterator[st
             yield from _schema(name, schema)
 
 
-def _call(call: Call, document: Mapping[str, Any]) -> Iterator[str]:
+def _call(call: Call, document: Mapping[str, Any], anywhere: Set[str]) -> Iterator[str]:
     told = document["paths"][call.path][call.method.lower()]
     yield f"### {call.summary}\n\n`{call.method} {call.path}`\n"
     if call.words:
@@ -77,11 +82,16 @@ def _call(call: Call, document: Mapping[str, Any]) -> Iterator[str]:
         yield "| header of the answer | |\n|---|---|"
         yield from (f"| `{name}` | {words} |" for name, words in call.answered.items())
         yield ""
-    problems = (
+    own = [slug for slug in call.problems if slug not in anywhere]
+    if own:
+        yield f"Refused with: {_refusals(replace(call, problems=tuple(own)))}.\n"
+
+
+def _refusals(call: Call) -> str:
+    return "; ".join(
         f"{status} " + ", ".join(f"[{one.kind.slug}](problems/{one.kind.slug}.md)" for one in kinds)
         for status, kinds in problems_of(call).items()
     )
-    yield f"Refused with: {'; '.join(problems)}.\n"
 
 
 def _body(head: str, said: Mapping[str, Any]) -> Iterator[str]:

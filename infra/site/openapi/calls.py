@@ -6,6 +6,22 @@ from typing import Any
 ALWAYS = ("bad-identity", "unknown-certificate", "revoked-certificate", "wrong-role")
 """Behind mutual TLS any call may be answered so, and with the ones below."""
 ANYWHERE = ("method-not-allowed", "unavailable", "internal")
+PARAMETERS = {
+    "after": "Where the page before ended: its `next`, or `after`.",
+    "client_id": "As `domain:name`.",
+    "domain": "Of this domain.",
+    "expiring_days": "That are over within so many days.",
+    "kid": "The number of its key, hex.",
+    "limit": "At most so many.",
+    "name": "Of this name.",
+    "request": "In base64.",
+    "role": "Of this role.",
+    "serial": "Hex.",
+    "sorting": "By what they are ordered.",
+    "status": "In this state.",
+    "token": "By its hash, as the list has it.",
+}
+"""What is in addresses, wherever it is."""
 READ = ("malformed", "invalid", "too-large")
 """What a body may be refused for."""
 

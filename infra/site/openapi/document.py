@@ -11,7 +11,7 @@ import msgspec
 
 from gatepost import __version__
 from gatepost.explaining import Explanation, Repeat, explanations
-from infra.site.openapi.calls import Call, Interface
+from infra.site.openapi.calls import PARAMETERS, Call, Interface
 from infra.site.openapi.proxy import Problem
 
 JSON, PROBLEM = "application/json", "application/problem+json"
@@ -149,11 +149,16 @@ def _parameters(
     names = [part[1:-1] for part in call.path.split("/") if part.startswith("{")]
     found = {one["name"]: one for one in told.get("parameters", ())}
     for name in names:
-        yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        words, schema = PARAMETERS.get(name, ""), {"type": "string"}
+        known = {"description": words} if words else {}
+        yield {"name": name, "in": "path", "required": True, **known, "schema": schema}
     for name, one in found.items():
         if one["in"] == "query":
             schema = _plain(one["schema"], application)
-            yield {"name": name, "in": "query", "required": one["required"], "schema": schema}
+            known = {"description": PARAMETERS[name]}
+            yield {"name": name, "in": "query", "required": one["required"], **known} | {
+                "schema": schema
+            }
 
 
 def _headers(call: Call) -> Iterator[dict[str, Any]]:

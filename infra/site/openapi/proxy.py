@@ -139,7 +139,16 @@ _RATE = {
     "RateLimit-Policy": "What this client is granted: q at once, w seconds to fill it.",
 }
 _KEY = "1 to 255 visible ASCII characters. Sent again with the same key, it is one message."
-_TO_SEND = (*READ, "unsupported-media-type", "identity-mismatch", "rate-limited", "backlogged")
+_HERE = (*ALWAYS, *ANYWHERE, "identity-mismatch")
+_TO_SEND = (
+    *READ,
+    "unsupported-media-type",
+    "rate-limited",
+    "backlogged",
+    "intake-paused",
+    "draining",
+    *_HERE,
+)
 
 INTERFACE = Interface(
     name="proxy",
@@ -163,10 +172,7 @@ INTERFACE = Interface(
                 "Idempotency-Replayed": "`true` if this key was answered before.",
                 **_RATE,
             },
-            problems=(
-                *(*_TO_SEND, "idempotency-key-reused", "still-under-way", "outcome-unknown"),
-                *(*ALWAYS, *ANYWHERE),
-            ),
+            problems=(*_TO_SEND, "idempotency-key-reused", "still-under-way", "outcome-unknown"),
         ),
         Call(
             "POST",
@@ -180,7 +186,7 @@ INTERFACE = Interface(
             answer=BatchAnswer,
             answer_example={"items": [{"index": 0, "status": 202, "message_id": _ID, **_TAKEN}]},
             answered=_RATE,
-            problems=(*_TO_SEND, *ALWAYS, *ANYWHERE),
+            problems=_TO_SEND,
         ),
         Call(
             "GET",
@@ -196,7 +202,7 @@ INTERFACE = Interface(
                 "delivered_at": _LATER,
                 "attempt_count": 1,
             },
-            problems=("not-found", *ALWAYS, *ANYWHERE),
+            problems=("not-found", *_HERE),
         ),
         Call(
             "GET",
@@ -217,7 +223,7 @@ INTERFACE = Interface(
                 "limits": {"rate_per_second": 100, "burst": 1000},
                 "formats": {"max_body_characters": 1000},
             },
-            problems=(*ALWAYS, *ANYWHERE),
+            problems=_HERE,
         ),
         Call(
             "POST",
@@ -231,7 +237,7 @@ INTERFACE = Interface(
             status=201,
             problems=(
                 *("malformed", "too-large", "bad-signing-request", "bad-order", "key-used-before"),
-                *("not-yet", "not-found", "rate-limited", *ALWAYS, *ANYWHERE),
+                *("not-yet", "not-found", "rate-limited", *_HERE),
             ),
         ),
     ),

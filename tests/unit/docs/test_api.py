@@ -1,5 +1,6 @@
 """The API reference says what the applications say, and its examples are of their own kind."""
 
+import ast
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +9,7 @@ import msgspec
 import pytest
 
 from gatepost.explaining import explanations
+from gatepost.problem import KINDS
 from infra.dev.paths import ROOT
 from infra.site.api import FOLDER, INTERFACES, applications
 from infra.site.openapi import proxy
@@ -58,6 +60,21 @@ def test_what_the_pki_port_answers_is_told() -> None:
     for _, path in told(port):
         assert path in said
     assert len(told(port)) == len([word for word in said.split() if word.startswith("/")])
+
+
+def test_what_the_proxy_refuses_with_is_told() -> None:
+    """The errors that its modules name."""
+    trees = [ast.parse(file.read_text("utf-8")) for file in (ROOT / "proxy").glob("*.py")]
+    named = {
+        alias.name
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "gatepost.errors"
+        for alias in node.names
+    }
+    found = {kind.slug for error, kind in KINDS.items() if error.__name__ in named}
+    assert len(found) > 10
+    assert found - {slug for call in proxy.INTERFACE.calls for slug in call.problems} == set()
 
 
 @every_call
