@@ -16,6 +16,7 @@ from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
 from main_server.database import transact
 from main_server.users import repository
+from main_server.users.endings import end_sessions
 from main_server.users.names import actor_of
 from main_server.users.repository import Link, User
 
@@ -62,9 +63,9 @@ def set_password(engine: Engine, token: str, password_hash: str, now: datetime) 
             return user  # an earlier try was committed after all
         repository.use_link(connection, _digest(token), from_ms(to_ms(now)))
         repository.change(connection, user.user_id, password_hash=password_hash)
-        repository.end_sessions(connection, user.user_id)
+        ended = end_sessions(connection, user, now)
         subject = actor_of(user.domain, user.name)
-        entry = Entry(subject, "user.password_set", subject, user.domain)
+        entry = Entry(subject, "user.password_set", subject, user.domain, ended)
         audit.append(connection, entry, now)
         return user
 

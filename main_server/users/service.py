@@ -18,13 +18,13 @@ from gatepost.zones import zone_names
 from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
 from main_server.ca import repository as domains
-from main_server.ca.tokens.repository import withdraw_made_by
 from main_server.clients import repository as clients
 from main_server.database import transact
 from main_server.domains.repository import find_time_zone
 from main_server.failed import repository as redrives
 from main_server.second_step import repository as authenticators
 from main_server.users import repository
+from main_server.users.endings import end_sessions
 from main_server.users.names import actor_of
 from main_server.users.repository import User
 
@@ -102,12 +102,14 @@ def change_rights(engine: Engine, user: User, wanted: Rights, now: datetime, act
         client_ids = had if wanted.client_ids is None else wanted.client_ids
         _check(connection, NewUser(user.domain, user.name, role, client_ids))
         repository.put_clients(connection, user.user_id, client_ids)
+        ended: dict[str, object] = {}
         if role is not user.role:
             repository.change(connection, user.user_id, role=role)
-            repository.end_sessions(connection, user.user_id)
-        stopped = _stop_their_work(connection, user, now) if role is UserRole.USER else {}
+            ended = end_sessions(connection, user, now)
+        if role is UserRole.USER:
+            ended |= _stop_redrives(connection, user, now)
         before = {"role": user.role, "client_ids": sorted(had)}
-        return {"before": before, "role": role, "client_ids": sorted(client_ids)} | stopped
+        return {"before": before, "role": role, "client_ids": sorted(client_ids)} | ended
 
     _change(engine, user, "user.rights_changed", work, now, actor)
 
@@ -115,24 +117,23 @@ def change_rights(engine: Engine, user: User, wanted: Rights, now: datetime, act
 def reset_second_step(engine: Engine, user: User, now: datetime, actor: str) -> None:
     """For who has lost phone and recovery codes: signed out everywhere, and asked for no code."""
 
-    def work(connection: Connection, user: User) -> None:
+    def work(connection: Connection, user: User) -> dict[str, object]:
         authenticators.remove(connection, user.user_id)
-        repository.end_sessions(connection, user.user_id)
+        return end_sessions(connection, user, now)
 
     _change(engine, user, "user.second_step_reset", work, now, actor)
 
 
 def disable(engine: Engine, user: User, now: datetime, actor: str) -> None:
     """Raises Invalid for the last super-administrator: there would be nobody to enable them. With
-    them ends what they have begun."""
+    them stop the redrives that go on in their name."""
 
     def work(connection: Connection, user: User) -> dict[str, object]:
         if repository.lock_active(connection, UserRole.SUPER_ADMIN) == {user.user_id}:
             raise Invalid("This is the last super-administrator. Add another one before.")
         moment = user.disabled_at or from_ms(to_ms(now))
         repository.change(connection, user.user_id, disabled_at=moment)
-        repository.end_sessions(connection, user.user_id)
-        return _stop_their_work(connection, user, now)
+        return end_sessions(connection, user, now) | _stop_redrives(connection, user, now)
 
     _change(engine, user, "user.disabled", work, now, actor)
 
@@ -148,13 +149,13 @@ def set_password(engine: Engine, user: User, password_hash: str, now: datetime, 
     """`user` as they were when their present password was looked at. Raises NotSignedIn if since
     then they were signed out, disabled or given another password: that counts."""
 
-    def work(connection: Connection, found: User) -> None:
+    def work(connection: Connection, found: User) -> dict[str, object]:
         if found.password_hash == password_hash:
-            return  # an earlier try was committed after all
+            return {}  # an earlier try was committed after all
         if not is_still(found, user):
             raise NotSignedIn("This session is over. Sign in again.")
         repository.change(connection, user.user_id, password_hash=password_hash)
-        repository.end_sessions(connection, user.user_id)
+        return end_sessions(connection, user, now)
 
     _change(engine, user, "user.password_set", work, now, actor)
 
@@ -181,8 +182,8 @@ def set_time_zone(engine: Engine, user: User, time_zone: str | None) -> str | No
 def sign_out(engine: Engine, user: User, now: datetime, actor: str) -> None:
     """Ends all sessions."""
 
-    def work(connection: Connection, user: User) -> None:
-        repository.end_sessions(connection, user.user_id)
+    def work(connection: Connection, user: User) -> dict[str, object]:
+        return end_sessions(connection, user, now)
 
     _change(engine, user, "user.signed_out", work, now, actor)
 
@@ -194,15 +195,11 @@ def find(engine: Engine, domain: str, name: str) -> User:
     return found
 
 
-def _stop_their_work(connection: Connection, user: User, now: datetime) -> dict[str, object]:
-    """Redrives that go on in their name, and tokens by which somebody could still enrol: for the
-    audit log, how many there were. Another administrator begins them anew."""
+def _stop_redrives(connection: Connection, user: User, now: datetime) -> dict[str, object]:
+    """For the audit log: how many there were. Another administrator begins them anew."""
     actor, moment = actor_of(user.domain, user.name), from_ms(to_ms(now))
-    ended = {
-        "redrives_stopped": redrives.stop_all_of(connection, actor, moment),
-        "tokens_withdrawn": withdraw_made_by(connection, [actor], now),
-    }
-    return {name: count for name, count in ended.items() if count}
+    stopped = redrives.stop_all_of(connection, actor, moment)
+    return {"redrives_stopped": stopped} if stopped else {}
 
 
 def _check(connection: Connection, wanted: NewUser) -> None:

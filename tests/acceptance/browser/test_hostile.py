@@ -57,6 +57,37 @@ def test_names_and_reasons_are_text(chromium: Browser, harbour: Harbour) -> None
         harbour.fail(message_id, "refused")
 
 
+def test_what_people_give_as_a_reason_is_text(chromium: Browser, harbour: Harbour) -> None:
+    """It stays in the audit log, which others read; a hold's stands on a page of its own."""
+    (message_id,) = harbour.send("pilot-office", 1)
+    harbour.site.wait_delivered(message_id)
+    harbour.fail(message_id)
+    opened, discarded, held, lifted = (
+        f"{SHORT} {n} {uuid4().hex[:8]}" for n in ("a", "b", "c", "d")
+    )
+    with Visitor(chromium, harbour.site) as visitor:
+        page = visitor.sign_in(harbour.admin)
+        visitor.goto(f"/messages/{message_id}")
+        visitor.field("Why you open it").fill(opened)
+        visitor.button("Open it").click()
+        visitor.says("That you have read it is in the audit log.")
+        visitor.goto("/failed?reason=refused")
+        page.locator(f"input[name='message-{message_id}']").check()
+        visitor.field("Why they are discarded").fill(discarded)
+        visitor.button("Discard the chosen").click()
+        expect(page.get_by_role("status")).to_contain_text("Discarded: 1.")
+        visitor.goto(f"/clients/{DOMAIN}:pilot-office/kept")
+        visitor.field("Why").fill(held)
+        visitor.button("Put on hold").click()
+        expect(page.locator("main")).to_contain_text(held)
+        visitor.field("Why it is lifted").fill(lifted)
+        visitor.button("Lift it").click()
+        visitor.goto("/audit")
+        for words in (opened, discarded, held, lifted):
+            expect(page.locator("main")).to_contain_text(words)
+        assert page.locator("main img").count() == 0
+
+
 def test_what_is_typed_comes_back_as_text(chromium: Browser, harbour: Harbour) -> None:
     with Visitor(chromium, harbour.site) as visitor:
         page = visitor.sign_in(harbour.admin)

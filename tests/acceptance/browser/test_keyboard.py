@@ -1,6 +1,7 @@
 """With nothing but a keyboard: what has the focus is seen, and everything is reached."""
 
 from typing import Any
+from uuid import uuid4
 
 from playwright.sync_api import Browser, Page, expect
 
@@ -16,6 +17,7 @@ FOCUSED = """() => {
         outline: style.outlineStyle === "none" ? 0 : parseFloat(style.outlineWidth),
         inside: box.left >= 0 && box.right <= innerWidth && box.bottom > 0 && box.top < innerHeight,
     }}"""
+MOST_STEPS = 60
 REACHABLE = """() => [...document.querySelectorAll("a[href], button, input, select, textarea")]
     .filter(one => one.type !== "hidden" && !one.hidden && !one.disabled).length"""
 
@@ -24,6 +26,14 @@ def pressed(page: Page, key: str = "Tab") -> dict[str, Any]:
     page.keyboard.press(key)
     found: dict[str, Any] = page.evaluate(FOCUSED)
     return found
+
+
+def to(page: Page, what: str) -> None:
+    """From one thing to the next, until it is there: as who has no mouse."""
+    for _ in range(MOST_STEPS):
+        if pressed(page)["what"] == what:
+            return
+    raise AssertionError(f"{what} isn't reached by Tab")
 
 
 def test_somebody_signs_in_searches_and_opens_a_message(
@@ -37,18 +47,40 @@ def test_somebody_signs_in_searches_and_opens_a_message(
         page.keyboard.type(PASSWORD)
         page.keyboard.press("Enter")
         page.wait_for_url("**/messages")
-        visitor.field("Number").focus()
+        to(page, "number")
         page.keyboard.type(NUMBER)
         page.keyboard.press("Enter")
         page.wait_for_url("**/messages?sender=*")
-        visitor.field("Id").focus()
-        assert pressed(page)["what"] == "Find"
+        to(page, "Find")
         for _ in range(2):
             pressed(page)  # what takes filters away again
         assert "UTC" in pressed(page)["what"]
         page.keyboard.press("Enter")
         page.wait_for_url("**/messages/*-*")
-        expect(page.locator("h1")).to_be_visible()
+        to(page, "Open it")
+        page.keyboard.press("Enter")
+        expect(page.locator("#body")).to_be_visible()
+
+
+def test_somebody_is_added_without_a_mouse(chromium: Browser, harbour: Harbour) -> None:
+    """Selects too: with the arrows; and out again by the menu."""
+    with Visitor(chromium, harbour.site) as visitor:
+        page = visitor.sign_in(harbour.admin)
+        to(page, "Users")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/users")
+        to(page, "name")
+        page.keyboard.type(f"k-{uuid4().hex[:8]}")
+        to(page, "role")
+        page.keyboard.press("ArrowDown")
+        expect(visitor.field("Role")).to_have_value("admin")
+        to(page, "Add")
+        page.keyboard.press("Enter")
+        to(page, "link")
+        assert visitor.field("The link").input_value().startswith(f"{visitor.url}/password/")
+        to(page, "Sign out")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/login*")
 
 
 def test_the_content_is_one_step_away(chromium: Browser, harbour: Harbour) -> None:

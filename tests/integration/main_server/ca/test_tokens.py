@@ -1,13 +1,14 @@
 """Tokens: for one name, for a time, for one certificate; and only who has one can use it."""
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NoReturn
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from sqlalchemy import Engine
 
 from gatepost.enrolment import Token, new_token, parse_token, token_hash
 from gatepost.errors import BadSigningRequest, KeyUsedBefore, NameTaken, NotFound, TokenRefused
@@ -20,12 +21,14 @@ from main_server.ca.enrolment import Enrolment, enrol, make_token, withdraw
 from main_server.ca.renewal import Renewal, renew
 from main_server.ca.service import Certified
 from main_server.clients.service import Change, change
+from main_server.users import links
 from main_server.users import service as users
 from main_server.users.names import actor_of
+from main_server.users.repository import User
 from main_server.users.service import Rights
 from tests.csrs import make_csr
 from tests.integration.main_server.ca.ca_room import CaRoom
-from tests.integration.main_server.people import People
+from tests.integration.main_server.people import HASH, People
 
 
 def made(room: CaRoom, name: str = "partner") -> Token:
@@ -68,16 +71,23 @@ def of(room: CaRoom, maker: str) -> Token:
     return make_token(room.engine, holder, root, timedelta(hours=1), utc_now(), maker)
 
 
-@pytest.mark.parametrize("less", ["disable", "user"])
-def test_it_ends_with_the_person_who_has_made_it(room: CaRoom, less: str) -> None:
-    """Who may not go on must not come back as a client, by a token that they made before."""
+def make_less(engine: Engine, user: User, now: datetime, actor: str) -> None:
+    users.change_rights(engine, user, Rights(role=UserRole.USER), now, actor)
+
+
+@pytest.mark.parametrize(
+    "act", [users.disable, make_less, users.sign_out, users.reset_second_step, "a new password"]
+)
+def test_it_ends_with_the_sessions_of_who_has_made_it(room: CaRoom, act: Any) -> None:
+    """Who was sent away, or was here in another's place, must not come back as a client."""
     people = People(room.engine, domain=room.domain)
     user, now = people.create(role=UserRole.ADMIN), utc_now()
     theirs, anothers = of(room, actor_of(user.domain, user.name)), of(room, "shell:root")
-    if less == "disable":
-        users.disable(room.engine, user, now, "tester")
+    if callable(act):
+        act(room.engine, user, now, "tester")
     else:
-        users.change_rights(room.engine, user, Rights(role=UserRole.USER), now, "tester")
+        link = links.make_link(room.engine, user, now, "tester")
+        links.set_password(room.engine, link, HASH, now)
     with pytest.raises(TokenRefused):
         used(room, theirs, make_csr())
     assert used(room, anothers, make_csr()).serial
