@@ -39,8 +39,12 @@ FONTS = """\
   <dir>{root}/usr/share/fonts</dir>
   <dir>/usr/share/fonts</dir>
   <cachedir>{root}/font-cache</cachedir>
+  <alias binding="same"><family>monospace</family><prefer><family>Liberation Mono</family></prefer></alias>
+  <match><edit name="family" mode="append_last"><string>Liberation Sans</string></edit></match>
 </fontconfig>
 """
+"""What a page calls the system's own font would else be any that the machine has: with or without
+serifs, with or without bold letters, and as wide as it likes."""
 QUIET = (
     "--disable-background-networking",
     "--disable-component-update",

@@ -167,18 +167,23 @@ def test_a_list_past_its_time_lets_nobody_in_and_the_metric_shows_it(
 
 
 def test_a_revoked_main_server_is_refused_by_those_who_call_it(whole: Rig) -> None:
-    """Its connections are cut, and no new one is made: messages wait in the queue."""
+    """Its connections are cut, and no new one is made: messages wait in the queue, and the portal
+    tells it nothing of anybody."""
+    whole.start("portal")
     with whole.client() as client:
         assert accepted(post(client))[1] == "full"
         revoke_now(whole, "main_server")
         wait_until(lambda: accepted(post(client))[1] == "queue", 5)
         wait_until(lambda: "main_server" in str(not_ready(whole.ops_port("worker"))))
+        wait_until(lambda: "revocations" in str(not_ready(whole.ops_port("portal"))))
         waiting = [accepted(post(client))[0] for _ in range(5)]
-        for name in ("proxy", "worker"):
-            assert "it was revoked" in whole.log(name)
+        for name in ("proxy", "worker", "portal"):
+            wait_until(lambda name=name: "it was revoked" in whole.log(name))
         assert whole.waiting() >= len(waiting)
         issue_again(whole, "main_server")
         whole.stop("main_server")
         whole.start("main_server")
         whole.wait_delivered(waiting)
         whole.settle(client)
+        wait_until(lambda: whole.ready("portal"))
+    whole.stop("portal")
