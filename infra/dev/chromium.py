@@ -39,7 +39,9 @@ FONTS = """\
   <dir>{root}/usr/share/fonts</dir>
   <dir>/usr/share/fonts</dir>
   <cachedir>{root}/font-cache</cachedir>
-  <alias binding="same"><family>monospace</family><prefer><family>Liberation Mono</family></prefer></alias>
+  <alias binding="same">
+    <family>monospace</family><prefer><family>Liberation Mono</family></prefer>
+  </alias>
   <match><edit name="family" mode="append_last"><string>Liberation Sans</string></edit></match>
 </fontconfig>
 """

@@ -77,6 +77,8 @@ def create_router(context: Context) -> APIRouter:
 
     @router.post("/discard")
     async def discard_these(request: Request, asker: Viewer = viewer) -> Response:
+        """What is discarded is never delivered: nothing takes it back."""
+        asker.check_proved()
         wanted = await read(request, shown.DiscardThese)
         work = partial(service.discard_these, ids=_ids(wanted.message_ids), reason=wanted.reason)
         done = await context.ledger.run(work, viewer=asker, now=now_of(context))

@@ -46,9 +46,8 @@ OPEN = {
     "POST /messages/sender",
     "POST /messages/{message_id}/open",
     "POST /audit/check",
-    # what waits is delivered; what is discarded stays where it is
+    # what waits is delivered to where it was to go
     "POST /failed/redrive",
-    "POST /failed/discard",
     "POST /failed/redrives",
     "POST /failed/redrives/{redrive_id}/stop",
     # in an emergency at once, and given back by who shows that it is them
