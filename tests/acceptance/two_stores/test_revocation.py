@@ -177,8 +177,8 @@ def test_a_revoked_main_server_is_refused_by_those_who_call_it(whole: Rig) -> No
         wait_until(lambda: "main_server" in str(not_ready(whole.ops_port("worker"))))
         wait_until(lambda: "revocations" in str(not_ready(whole.ops_port("portal"))))
         waiting = [accepted(post(client))[0] for _ in range(5)]
-        for name in ("proxy", "worker", "portal"):
-            wait_until(lambda name=name: "it was revoked" in whole.log(name))
+        callers = ("proxy", "worker", "portal")
+        wait_until(lambda: all("it was revoked" in whole.log(name) for name in callers))
         assert whole.waiting() >= len(waiting)
         issue_again(whole, "main_server")
         whole.stop("main_server")
