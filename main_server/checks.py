@@ -31,11 +31,12 @@ _VARIABLES = (
     "log_bin",
     "local_infile",
     "general_log",
+    "slow_query_log",
     "sql_mode",
     *_ISOLATION,
     *_BINLOG_SEALED,
 )
-_REDIS = {
+REDIS = {
     "appendonly": "yes",
     "appendfsync": "always",
     "no-appendfsync-on-rewrite": "no",
@@ -55,8 +56,11 @@ def ledger_faults(variables: Mapping[str, str]) -> list[str]:
         faults.append("our sessions must be strict (sql_mode): values would be cut silently")
     if variables.get("log_bin") == "ON" and not _any_on(variables, _BINLOG_SEALED):
         faults.append("log_bin must be OFF, or encrypted: it keeps keys that were destroyed")
-    if variables.get("general_log") == "ON":
-        faults.append("general_log must be OFF: it keeps keys that were destroyed")
+    faults += [
+        f"{log} must be OFF: it keeps keys that were destroyed"
+        for log in ("general_log", "slow_query_log")
+        if variables.get(log) == "ON"
+    ]
     if variables.get("local_infile") == "ON":
         faults.append("local_infile must be OFF")
     return faults
@@ -65,7 +69,7 @@ def ledger_faults(variables: Mapping[str, str]) -> list[str]:
 def redis_faults(settings: Mapping[str | None, str | None]) -> list[str]:
     return [
         f"{name} must be {wanted}, and is {settings.get(name)}"
-        for name, wanted in _REDIS.items()
+        for name, wanted in REDIS.items()
         if settings.get(name) != wanted
     ]
 
@@ -78,7 +82,7 @@ def read_variables(connection: Connection) -> dict[str, str]:
 
 async def read_redis_faults(redis: Redis) -> list[str]:
     try:
-        return redis_faults(await redis.config_get(*_REDIS))
+        return redis_faults(await redis.config_get(*REDIS))
     except NoPermissionError:
         return ["our user may not read its settings: grant it +config|get"]
     except ResponseError:

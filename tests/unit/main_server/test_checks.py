@@ -9,6 +9,7 @@ COMMON = {
     "log_bin": "OFF",
     "local_infile": "OFF",
     "general_log": "OFF",
+    "slow_query_log": "OFF",
     "sql_mode": "STRICT_TRANS_TABLES,NO_ZERO_IN_DATE",
 }
 MYSQL = COMMON | {"transaction_isolation": "READ-COMMITTED", "binlog_encryption": "OFF"}
@@ -38,6 +39,7 @@ def test_a_ledger_as_it_should_be(engine: dict[str, str]) -> None:
         ("isolation", "READ-UNCOMMITTED"),
         ("log_bin", "ON"),
         ("general_log", "ON"),
+        ("slow_query_log", "ON"),
         ("local_infile", "ON"),
         ("sql_mode", ""),
         ("sql_mode", "ONLY_FULL_GROUP_BY,NO_ENGINE_SUBSTITUTION"),
