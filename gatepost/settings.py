@@ -7,7 +7,7 @@ secret.
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypeVar, get_args
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 from urllib.parse import quote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
@@ -231,6 +231,14 @@ def leaves(block: type[BaseModel], before: str = "") -> Iterator[tuple[str, Fiel
             yield before + name, info
         else:
             yield from leaves(section, f"{before}{name}.")
+
+
+def value_of(settings: BaseModel, name: str) -> Any:
+    """Of a setting by its dotted name; None in a section that was left out."""
+    value: Any = settings
+    for part in name.split("."):
+        value = getattr(value, part, None)
+    return value
 
 
 def section_of(info: FieldInfo) -> type[BaseModel] | None:

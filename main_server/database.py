@@ -56,9 +56,11 @@ READ_SECONDS = 15
 """After so long a statement is given up here, though the server may go on with it."""
 
 
-def create_ledger_engine(settings: Database, *, patient: bool = False) -> Engine:
+def create_ledger_engine(
+    settings: Database, *, patient: bool = False, seconds: int = READ_SECONDS
+) -> Engine:
     """`patient` is for who changes tables, or reads whole ones: that takes as long as it takes."""
-    limits = {} if patient else {"read_timeout": READ_SECONDS, "write_timeout": READ_SECONDS}
+    limits = {} if patient else {"read_timeout": seconds, "write_timeout": seconds}
     engine = create_engine(
         settings.address(),
         isolation_level="READ COMMITTED",
@@ -74,9 +76,11 @@ def create_ledger_engine(settings: Database, *, patient: bool = False) -> Engine
 
 
 @contextmanager
-def open_ledger(settings: Database, *, patient: bool = False) -> Iterator[Engine]:
+def open_ledger(
+    settings: Database, *, patient: bool = False, seconds: int = READ_SECONDS
+) -> Iterator[Engine]:
     """For as long as a command works."""
-    engine = create_ledger_engine(settings, patient=patient)
+    engine = create_ledger_engine(settings, patient=patient, seconds=seconds)
     try:
         yield engine
     finally:

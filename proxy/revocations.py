@@ -19,9 +19,13 @@ from gatepost.whole_file import replace_file
 WRITE_SECONDS = 0.25
 
 
+def kept_in(folder: Path) -> Path:
+    return folder / "revocations.msgpack"
+
+
 class RevocationsCache:
     def __init__(self, folder: Path, log: Log) -> None:
-        self._file = folder / "revocations.msgpack"
+        self._file = kept_in(folder)
         self._log = log
         self._latest: Revocations | None = None
 

@@ -23,12 +23,12 @@ _SESSION = (
 _LONGEST_STATEMENT_SECONDS = 3600
 
 
-def create_ledger_engine(address: URL) -> Engine:
+def create_ledger_engine(address: URL, seconds: int = _LONGEST_STATEMENT_SECONDS) -> Engine:
     engine = create_engine(
         address,
         isolation_level="READ COMMITTED",
         poolclass=NullPool,
-        connect_args={"connect_timeout": 5, "read_timeout": _LONGEST_STATEMENT_SECONDS},
+        connect_args={"connect_timeout": 5, "read_timeout": seconds},
         hide_parameters=True,
     )
     event.listen(engine, "connect", _set_up)

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from typer.core import TyperGroup
-from typer.main import get_group
+from typer.main import get_command, get_group
 
 from gatepost.cli.failure import Failure
 
@@ -57,13 +57,19 @@ class Commands(TyperGroup):
         try:
             added = entry.load()
             added.rich_markup_mode = None
-            command = get_group(added)
+            command = _command(added, entry.name)
         except Exception as error:
             words = f"`gatepost {entry.name}` can't be loaded here: {error}."
             extras = error.extras if isinstance(error, NotInstalled) else "server"
             hint = f"It is for the machines of the gateway: pip install 'gatepost[{extras}]'."
             raise Failure("usage", words, hint) from error
         self.add_command(command, entry.name)
+
+
+def _command(added: Any, name: str) -> Any:
+    """A group; or, of an application whose only command has the entry's name, that command."""
+    names = [command.name for command in added.registered_commands]
+    return get_command(added) if names == [name] else get_group(added)
 
 
 class Joined(TyperGroup):

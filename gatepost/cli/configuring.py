@@ -19,6 +19,7 @@ from gatepost.settings import (
     load,
     load_with_origins,
     refuse_unsafe,
+    value_of,
 )
 
 CONFIGURED = f"{GROUP}.configured"
@@ -67,7 +68,7 @@ def show(folder: Path, service: str, file: Path | None, *, json: bool) -> None:
     output = Output(json=json)
     kind = settings_class(_known(service))
     try:
-        settings, origins = load_with_origins(kind, file or _file(folder, service))
+        settings, origins = load_with_origins(kind, file or file_of(folder, service))
     except ConfigurationError as error:
         raise Failure("usage", error.detail) from None
     for name, _ in leaves(kind):
@@ -80,9 +81,7 @@ def show(folder: Path, service: str, file: Path | None, *, json: bool) -> None:
 
 def shown(settings: ServiceSettings, name: str) -> Any:
     """A value as it may be seen."""
-    value: Any = settings
-    for part in name.split("."):
-        value = getattr(value, part, None)
+    value = value_of(settings, name)
     if isinstance(value, SecretStr):
         return HIDDEN if value.get_secret_value() else ""
     return str(value) if isinstance(value, Path) else value
@@ -113,15 +112,17 @@ def _read(one: Configured, file: Path) -> ServiceSettings:
 
 
 def _wanted(folder: Path, services: list[str]) -> list[tuple[str, Configured, Path]]:
-    names = services or [name for name in configured() if _file(folder, name).exists()]
+    names = services or [name for name in configured() if file_of(folder, name).exists()]
     if not names:
         words = f"There is no SERVICE/config.yaml in {folder}."
         raise Failure("usage", words, "Name the folder: --folder FOLDER.")
-    return [(name, _known(name), _file(folder, name)) for name in names]
+    return [(name, _known(name), file_of(folder, name)) for name in names]
 
 
-def _file(folder: Path, service: str) -> Path:
-    return folder / service / "config.yaml"
+def file_of(folder: Path, service: str) -> Path:
+    """SERVICE/config.yaml, or SERVICE.yaml, as `./dev up` writes them."""
+    whole, flat = folder / service / "config.yaml", folder / f"{service}.yaml"
+    return flat if flat.is_file() and not whole.exists() else whole
 
 
 def _known(service: str) -> Configured:

@@ -35,12 +35,12 @@ def ensure_partitions(engine: Engine, today: date) -> list[date]:
 
 
 def _ensure(connection: Connection, table: str, today: date) -> list[date]:
-    if not missing_days(_existing(connection, table), today):
+    if not missing_days(list_names(connection, table), today):
         return []
     if not connection.scalar(text("SELECT GET_LOCK(:name, 10)"), {"name": LOCK}):
         return []
     try:
-        missing = missing_days(_existing(connection, table), today)
+        missing = missing_days(list_names(connection, table), today)
         if missing:
             connection.execute(text("SET SESSION lock_wait_timeout = 5"))
             connection.execute(text(reorganize(table, missing)))
@@ -59,7 +59,7 @@ def missing_days(existing: Iterable[str], today: date) -> list[date]:
 
 def days_ahead(connection: Connection, table: str, today: date) -> int:
     """For how many days after today there are partitions."""
-    latest = max((name for name in _existing(connection, table) if name != LAST), default="")
+    latest = max((name for name in list_names(connection, table) if name != LAST), default="")
     if not latest:
         return 0
     return (datetime.strptime(latest, "p%Y%m%d").date() - today).days
@@ -84,7 +84,7 @@ def _end_of(day: date) -> bytes:
     return first_id_at(int(following.timestamp() * 1000))
 
 
-def _existing(connection: Connection, table: str) -> list[str]:
+def list_names(connection: Connection, table: str) -> list[str]:
     query = text(
         "SELECT partition_name FROM information_schema.partitions"
         " WHERE table_schema = DATABASE() AND table_name = :table"

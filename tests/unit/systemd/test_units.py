@@ -163,10 +163,13 @@ def test_what_becomes_a_credential_is_roots_alone() -> None:
 
 
 def test_nothing_of_ours_looks_where_it_is_not_let() -> None:
-    """ProcSubset=pid: of /proc there is what concerns processes."""
+    """ProcSubset=pid: of /proc there is what concerns processes. Doctor is no unit's: people run
+    it, who see more."""
     assert "ProcSubset=pid" in (SHIPPED / "gatepost-.service.d" / "10-sandbox.conf").read_text()
     for module in ("gatepost", *OURS):
         for file in Path(SHIPPED.parent, module).rglob("*.py"):
+            if "doctor" in file.parts[len(SHIPPED.parent.parts) :]:
+                continue
             for node in ast.walk(ast.parse(file.read_text())):
                 if isinstance(node, ast.Constant) and str(node.value).startswith("/proc"):
                     of_a_process = node.value == "/proc/" or "/proc/self" in str(node.value)

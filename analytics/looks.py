@@ -1,0 +1,53 @@
+"""The nightly pipeline's part of `gatepost doctor`."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from uuid import UUID
+
+from sqlalchemy.exc import OperationalError
+
+from analytics.commands import missing_nights
+from analytics.ledger import repository
+from analytics.ledger.connection import create_ledger_engine
+from analytics.nightly import utc_now
+from analytics.settings import AnalyticsSettings
+from gatepost.cli.doctor.look import CantTell, Finding, Look, fine, warning, wrong
+from gatepost.cli.doctor.site import Site
+from gatepost.cli.words import plural
+from gatepost.clock import from_ms
+from gatepost.ids import id_ms
+
+SECONDS = 6
+
+
+def see_nights(site: Site) -> Iterator[Finding]:
+    settings = site.of("analytics", AnalyticsSettings)
+    if settings is None:
+        return
+    now = utc_now()
+    try:
+        with create_ledger_engine(settings.database.address(), SECONDS).connect() as connection:
+            latest = max(repository.sealed_by_day(connection), default=None)
+            first = repository.first_message(connection)
+            runs = repository.latest_runs(connection, 1)
+    except OperationalError as error:
+        raise CantTell("the ledger does not answer", "gatepost doctor ledger") from error
+    if latest is None and first is not None:
+        latest = from_ms(id_ms(UUID(bytes=first))).date() - timedelta(days=1)
+    if missing := missing_nights(now, latest):
+        yield wrong(f"{plural(missing, 'night')} are missing")
+    elif runs and runs[0].state == "failed":
+        yield warning(f"the last run has failed: {runs[0].reason or 'no reason was noted'}")
+    else:
+        yield fine(f"the reports go up to {latest}" if latest else "there is nothing to report yet")
+
+
+LOOKS = (
+    Look(
+        name="nights",
+        at="up to which day the nightly job has reported, and whether its last run failed",
+        why="retention waits for it: what isn't in the lake isn't taken away",
+        mend="gatepost analytics status",
+        see=see_nights,
+    ),
+)

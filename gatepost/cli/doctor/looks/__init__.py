@@ -1,0 +1,1 @@
+"""The looks that are for any service, by what they look at."""

@@ -1,0 +1,103 @@
+"""Certificates and those who sign them: how long each is still good for.
+
+A certificate is renewed from two thirds of its life on, by a timer. What is left then is divided in
+four: after the first quarter something keeps it from being renewed, in the last one it is urgent.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+
+from gatepost.cli.doctor.look import Finding, Look, fine, unknown, warning, wrong
+from gatepost.cli.doctor.site import Site
+from gatepost.cli.words import duration, validity
+from gatepost.expiry import stage_of
+from gatepost.renewal import renewable_from
+from gatepost.settings import ServiceSettings, named, value_of
+
+
+def see_certificates(site: Site) -> Iterator[Finding]:
+    now, seen = datetime.now(UTC), set[Path]()
+    for part, settings in site.readable():
+        renew = f"gatepost cert renew --config {part.file}"
+        for file in _files(settings, "cert_file"):
+            if file not in seen:
+                seen.add(file)
+                yield from _of_file(file, lambda chain: judge_leaf(chain[0], now), renew)
+
+
+def see_signers(site: Site) -> Iterator[Finding]:
+    now, seen = datetime.now(UTC), set[Path]()
+    for _, settings in site.readable():
+        for file in _files(settings, "ca_file"):
+            if file not in seen:
+                seen.add(file)
+                yield from _of_file(file, lambda trusted: judge_signers(trusted, now), None)
+
+
+def judge_leaf(leaf: x509.Certificate, now: datetime) -> Finding:
+    begin, end = leaf.not_valid_before_utc, leaf.not_valid_after_utc
+    due = renewable_from(leaf)
+    quarter = (end - due) / 4
+    if now < begin:
+        ahead = duration((begin - now).total_seconds())
+        return wrong(f"is good in {ahead} only: is this machine's clock right?", "timedatectl")
+    words = validity(end, now)
+    if now >= end - quarter:
+        return wrong(words)
+    if now >= due + quarter:
+        return warning(f"{words}, and ought to have been renewed")
+    return fine(words)
+
+
+def judge_signers(trusted: list[x509.Certificate], now: datetime) -> Finding:
+    """Of the roots, and of the intermediates, the one that lasts longest: others are retired."""
+    roots = [one for one in trusted if one.issuer == one.subject]
+    groups = [group for group in (roots, [o for o in trusted if o not in roots]) if group]
+    ends = min((max(o.not_valid_after_utc for o in g) for g in groups), default=now)
+    stage, words = stage_of(ends, now), validity(ends, now)
+    if stage is None:
+        return fine(words)
+    urgent = ends - now <= timedelta(days=7)
+    return wrong(words) if urgent else warning(words)
+
+
+def _files(settings: ServiceSettings, name: str) -> Iterator[Path]:
+    for setting in named(type(settings), Path):
+        value = value_of(settings, setting)
+        if setting.split(".")[-1] == name and isinstance(value, Path):
+            yield value
+
+
+def _of_file(
+    file: Path, judge: Callable[[list[x509.Certificate]], Finding], command: str | None
+) -> Iterator[Finding]:
+    """Of one that isn't there, or is no certificate, the look at the settings tells."""
+    try:
+        found = judge(x509.load_pem_x509_certificates(file.read_bytes()))
+    except PermissionError:
+        yield unknown(f"{file} may not be read", "sudo gatepost doctor")
+    except (OSError, ValueError):
+        return
+    else:
+        yield Finding(found.state, f"{file} {found.found}", found.command or command)
+
+
+LOOKS = (
+    Look(
+        name="certificates",
+        at="how long the services' own certificates are good for, and whether they are renewed",
+        why="with an expired certificate a service speaks to nobody",
+        mend="gatepost cert renew --config FILE",
+        see=see_certificates,
+    ),
+    Look(
+        name="signers",
+        at="how long the CA certificates are good for that this machine trusts",
+        why="when the one that signs has expired, so has all that it has signed",
+        mend="gatepost ca status",
+        see=see_signers,
+    ),
+)

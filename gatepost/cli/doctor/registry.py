@@ -1,0 +1,33 @@
+"""All looks, in the order in which they are shown: those for any service, then the services'."""
+
+from importlib.metadata import entry_points
+
+from gatepost.cli.commands import GROUP
+from gatepost.cli.doctor.look import Look
+from gatepost.cli.doctor.looks import (
+    calls,
+    certificates,
+    machine,
+    owners,
+    programs,
+    redis,
+    settings,
+)
+
+LOOKS = f"{GROUP}.looks"
+"""Entry points, by a service's name: a sequence of Look."""
+
+
+def all_looks() -> list[Look]:
+    found = [
+        *settings.LOOKS,
+        *owners.LOOKS,
+        *certificates.LOOKS,
+        *programs.LOOKS,
+        *machine.LOOKS,
+        *redis.LOOKS,
+        *calls.LOOKS,
+    ]
+    for entry in sorted(entry_points(group=LOOKS), key=lambda entry: entry.name):
+        found += entry.load()
+    return found

@@ -1,0 +1,63 @@
+"""The secrets that the settings of this machine name, to be searched for in what is given away."""
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from pydantic import SecretStr
+
+from gatepost.cli.doctor.site import Site
+from gatepost.settings import leaves, value_of
+
+SHORTEST = 6
+"""What is shorter stands everywhere."""
+FILES = ("key_file", "passphrase_file", "master_key_file", "backup_passphrase_file")
+
+
+def secrets_of(site: Site) -> set[bytes]:
+    """As far as we may read them: what we may not can't have come into an archive either."""
+    found = set[bytes]()
+    for _, settings in site.readable():
+        for name, _info in leaves(type(settings)):
+            value = value_of(settings, name)
+            if isinstance(value, SecretStr):
+                text = value.get_secret_value()
+                found |= {text.encode(), unquote(_password(text)).encode()}
+            elif isinstance(value, Path):
+                found |= set(_of_path(value, name.split(".")[-1]))
+    return {one for one in found if len(one) >= SHORTEST}
+
+
+def forms(secret: bytes) -> Iterator[bytes]:
+    """As it could stand in a text; of base64 what is the same wherever it begins."""
+    yield secret
+    yield secret.hex().encode()
+    yield secret.hex().upper().encode()
+    for before in range(3):
+        whole = base64.b64encode(bytes(before) + secret)
+        yield whole[4 * ((before + 2) // 3) : 4 * ((before + len(secret)) // 3)]
+    try:
+        yield json.dumps(secret.decode())[1:-1].encode()
+    except UnicodeDecodeError:
+        return
+
+
+def _of_path(path: Path, name: str) -> Iterator[bytes]:
+    """A file that is secret, line by line if it is text; or the keys in a folder."""
+    try:
+        files = sorted(path.glob("*.key")) if path.is_dir() else [path] if name in FILES else []
+        contents = [file.read_bytes() for file in files]
+    except OSError:
+        return
+    for content in contents:
+        yield content
+        yield from (line for line in content.splitlines() if not line.startswith(b"-----"))
+
+
+def _password(text: str) -> str:
+    try:
+        return urlsplit(text).password or ""
+    except ValueError:
+        return ""

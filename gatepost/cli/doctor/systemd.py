@@ -1,0 +1,82 @@
+"""What systemd says of our units. Where it doesn't run there is nothing to ask."""
+
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+RUNS = Path("/run/systemd/system")
+"""There where systemd is the first process (sd_booted(3))."""
+SECONDS = 5.0
+SHOWN = ("Id", "ActiveState", "SubState", "Result", "UnitFileState", "NRestarts", "StatusText")
+
+
+@dataclass(frozen=True)
+class Systemd:
+    program: str
+
+    @classmethod
+    def find(cls) -> Self | None:
+        program = shutil.which("systemctl")
+        return cls(program) if program is not None and RUNS.is_dir() else None
+
+    @cached_property
+    def units(self) -> dict[str, Mapping[str, str]]:
+        """Ours that are loaded, by name: what of each is in SHOWN."""
+        said = self._ask("show", "gatepost*", "--all", "--property", ",".join(SHOWN))
+        return units_of(said)
+
+    def instances(self, service: str) -> list[int]:
+        """Of a template, those that are loaded and wanted: 1, 2 …"""
+        prefix = f"gatepost-{service.replace('_', '-')}@"
+        names = [name for name, unit in self.units.items() if is_wanted(unit)]
+        numbers = [
+            name.removeprefix(prefix).removesuffix(".service")
+            for name in names
+            if name.startswith(prefix) and name.endswith(".service")
+        ]
+        return sorted(int(number) for number in numbers if number.isdigit())
+
+    def wants(self, service: str) -> bool:
+        """Of one without instances, whether it is to run here."""
+        unit = self.units.get(f"gatepost-{service.replace('_', '-')}.service")
+        return unit is not None and is_wanted(unit)
+
+    def time_is_kept(self) -> bool | None:
+        """Whether the kernel's clock is kept by NTP; None if nobody can say."""
+        program = shutil.which("timedatectl")
+        if program is None:
+            return None
+        said = _run([program, "show", "--property=NTPSynchronized", "--value"]).strip()
+        return {"yes": True, "no": False}.get(said)
+
+    def _ask(self, *arguments: str) -> str:
+        return _run([self.program, "--no-pager", *arguments])
+
+
+def units_of(said: str) -> dict[str, Mapping[str, str]]:
+    """Of `systemctl show`: a paragraph for each unit."""
+    found: dict[str, Mapping[str, str]] = {}
+    for paragraph in said.strip().split("\n\n"):
+        unit = dict(line.partition("=")[::2] for line in paragraph.splitlines())
+        if name := unit.pop("Id", ""):
+            found[name] = unit
+    return found
+
+
+def is_wanted(unit: Mapping[str, str]) -> bool:
+    return unit["UnitFileState"] == "enabled" or unit["ActiveState"] != "inactive"
+
+
+def _run(command: list[str]) -> str:
+    """What it says; nothing if it can't."""
+    try:
+        ran = subprocess.run(
+            command, capture_output=True, text=True, timeout=SECONDS, check=False, env={}
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return ran.stdout if ran.returncode == 0 else ""

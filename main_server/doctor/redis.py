@@ -1,0 +1,114 @@
+"""How Redis is set up: what is acknowledged is on its disk, and full means refused."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from redis.asyncio import Redis
+from redis.exceptions import ResponseError
+
+from gatepost.cli.doctor.look import CantTell, Finding, Look, fine, unknown, warning, wrong
+from gatepost.cli.doctor.looks.machine import existing, judge_disks
+from main_server.checks import REDIS, read_redis_faults
+from main_server.doctor import repository
+from main_server.doctor.asking import Here, asking, here, of_redis
+
+EVICTION = "maxmemory-policy"
+BUSY = 0.8
+LOCAL = ("127.0.0.1", "::1", "localhost")
+
+
+async def see_persistence(_one: Here, redis: Redis) -> list[Finding]:
+    """What the settings say, and whether it comes to pass."""
+    found = [finding for name, finding in await _faults(redis) if name != EVICTION]
+    state = await redis.info("persistence")
+    for name in ("aof_last_write_status", "aof_last_bgrewrite_status"):
+        if state.get(name, "ok") != "ok":
+            found.append(wrong(f"{name} is {state[name]}: see Redis's log", "df -h"))
+    return found or [fine("each write is on disk before it is answered")]
+
+
+async def see_eviction(_one: Here, redis: Redis) -> list[Finding]:
+    found = [finding for name, finding in await _faults(redis) if name == EVICTION]
+    return found or [fine("nothing is evicted: a full Redis refuses")]
+
+
+async def see_memory(_one: Here, redis: Redis) -> list[Finding]:
+    return [judge_memory(await redis.info("memory"))]
+
+
+def judge_memory(state: Mapping[str, int]) -> Finding:
+    used, most = int(state["used_memory"]), int(state["maxmemory"])
+    if not most:
+        return warning("maxmemory is not set: Redis grows until the kernel ends something")
+    words = f"{used / most:.0%} of {most / 2**20:,.0f} MiB is used"
+    return warning(words, "gatepost doctor queue") if used >= BUSY * most else fine(words)
+
+
+async def _faults(redis: Redis) -> list[tuple[str, Finding]]:
+    """With the setting that each is about."""
+    found = []
+    for fault in await read_redis_faults(redis):
+        name = fault.split(" ")[0]
+        if name not in REDIS:
+            raise CantTell(fault, "redis-cli ACL LIST")
+        found.append((name, wrong(fault, f"redis-cli CONFIG SET {name} {REDIS[name]}")))
+    return found
+
+
+def see_disks(one: Here) -> list[Finding]:
+    """Where the stores keep their data, if that is on this machine."""
+    settings, folders = one.settings, set[Path]()
+    with asking(one) as connection:
+        if settings.database.address().host in LOCAL:
+            folders.add(Path(repository.read_data_folder(connection)))
+    return list(judge_disks({existing(folder) for folder in folders}))
+
+
+async def see_redis_disk(_one: Here, redis: Redis) -> list[Finding]:
+    try:
+        folder = (await redis.config_get("dir")).get("dir")
+    except ResponseError:
+        return [unknown("Redis does not say where its files are", "redis-cli CONFIG GET dir")]
+    kwargs = redis.connection_pool.connection_kwargs
+    if folder is None or kwargs.get("host") not in LOCAL:
+        return []
+    return list(judge_disks({existing(Path(folder))}))
+
+
+LOOKS = (
+    Look(
+        name="redis-persistence",
+        at="whether Redis writes each change to its disk at once, and whether it succeeds",
+        why="what was acknowledged would be lost in a crash",
+        mend="cp infra/redis.conf /etc/gatepost/redis/redis.conf",
+        see=of_redis(see_persistence),
+    ),
+    Look(
+        name="redis-eviction",
+        at="what Redis does when its memory is full",
+        why="evicted is lost; refused is tried again",
+        mend=f"redis-cli CONFIG SET {EVICTION} {REDIS[EVICTION]}",
+        see=of_redis(see_eviction),
+    ),
+    Look(
+        name="redis-memory",
+        at="how much of its memory Redis uses",
+        why="a full Redis accepts nothing until it has been drained",
+        mend="redis-cli CONFIG SET maxmemory 2gb",
+        see=of_redis(see_memory),
+    ),
+    Look(
+        name="redis-disk",
+        at="room on the disk of Redis's files, where Redis is on this machine",
+        why="what can't be written isn't accepted",
+        mend="df -h",
+        see=of_redis(see_redis_disk),
+    ),
+    Look(
+        name="ledger-disk",
+        at="room on the disk of the ledger, where its database is on this machine",
+        why="what can't be written isn't registered",
+        mend="df -h",
+        see=here(see_disks),
+    ),
+)
