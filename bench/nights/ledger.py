@@ -27,8 +27,9 @@ from main_server.ca import repository as holders
 from main_server.database import create_ledger_engine, transact
 from main_server.granting import Account, grant_publishing, grant_reading, grant_retaining
 from main_server.keys.data_keys import new_data_key
-from main_server.keys.master import KEY_BYTES, MasterKey
+from main_server.keys.master import KEY_BYTES, MasterKey, MasterKeys
 from main_server.keys.repository import add_data_keys
+from main_server.keys.service import open_keyring
 from main_server.messages.partitions import ensure_partitions
 from main_server.settings import Database
 from main_server.tables import messages
@@ -73,6 +74,7 @@ def big_ledger(
         divide_past(engine, sorted(rows))
         fill(engine, rows, said)
         master = secrets.token_bytes(KEY_BYTES)
+        open_keyring(engine, MasterKeys(lambda: [MasterKey(master)]))
         transact(engine, lambda connection: _add_holders(connection, MasterKey(master), rows))
         with root.connect() as connection:
             connection.execute(text("SET GLOBAL innodb_flush_log_at_trx_commit = 1"))
