@@ -39,6 +39,7 @@ def wrong_with_site(folder: Path) -> list[str]:
     for file, page in pages.items():
         name = file.relative_to(folder.resolve())
         found += [f"{name} loads {one}" for one in page.loaded if _is_foreign(one)]
+        found += [f"{name} lacks {one}" for one in page.loaded if not _leads(one, file, pages)]
         found += [f"{name} leads to {one}" for one in page.links if not _leads(one, file, pages)]
     for style in sorted(folder.rglob("*.css")):
         text = style.read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ extensions = ["myst_parser"]
 include_patterns = ["*.md", "docs/*.md", "docs/**/*.md"]
 exclude_patterns = ["var/**", "dist/**"]
 myst_heading_anchors = 4
+myst_enable_extensions = ["html_image"]
 html_theme = "furo"
 html_title = "Gatepost"
 html_copy_source = False

@@ -35,6 +35,7 @@ def test_each_line_of_the_list_is_in_the_navigation() -> None:
     [
         ('<img src="//cdn.example.com/a.png">', "a.html loads //cdn.example.com/a.png"),
         ('<link href="https://fonts.example.com/f.css">', "loads https://fonts.example.com"),
+        ('<img src="a.png">', "a.html lacks a.png"),
         ('<a href="b.html">', "a.html leads to b.html"),
         ('<a href="#there">', "a.html leads to #there"),
         ('<a href="a.html#there">', "a.html leads to a.html#there"),
