@@ -14,7 +14,7 @@ from main_server.messages.housekeeping import today
 from main_server.watching import ledger_figures, redis_figures
 from main_server.watching.gauges import Figures
 
-REDIS_SECONDS, LEDGER_SECONDS = 5.0, 15.0
+EVERY_SECONDS = 5.0
 ANSWER_SECONDS = 2.0
 
 
@@ -33,7 +33,7 @@ async def redis_figures_loop(stop: asyncio.Event, redis: Redis) -> None:
                 figures.show(await redis_figures.read_figures(redis))
         except (RedisError, TimeoutError):
             figures.show({})  # the watch over Redis says so
-        await pause(stop, REDIS_SECONDS)
+        await pause(stop, EVERY_SECONDS)
 
 
 async def ledger_figures_loop(stop: asyncio.Event, ledger: Ledger, clock: Clock) -> None:
@@ -46,4 +46,4 @@ async def ledger_figures_loop(stop: asyncio.Event, ledger: Ledger, clock: Clock)
         except SQLAlchemyError:
             figures.show({})  # the watch over the ledger says so
             audit.show({})
-        await pause(stop, LEDGER_SECONDS)
+        await pause(stop, EVERY_SECONDS)

@@ -148,7 +148,9 @@ def test_each_service_has_a_user_and_folders_of_its_own(installed: Installed) ->
     lines = (SHIPPED / "gatepost.tmpfiles").read_text().splitlines()
     rows = [line.split() for line in lines if line and not line.startswith("#")]
     modes = {row[1]: row[2] for row in rows}
-    assert {row[3] for row in rows} | {row[4] for row in rows} <= {"root", *known}
+    groups = (installed.root / "etc" / "group").read_text().splitlines()
+    assert {row[3] for row in rows} <= {"root", *known}
+    assert {row[4] for row in rows} <= {"root", *(line.split(":")[0] for line in groups)}
     for unit in services():
         for folder in said(unit, "StateDirectory"):
             assert folder.endswith("%i") or modes[f"/var/lib/{folder}"] == "0700"
