@@ -1,5 +1,5 @@
--- The schemas, and who may do what in them. Run by the server at every start, before anyone connects;
--- `@NAME@` stands for that user's password. One statement a line.
+-- The schemas, and who may do what in them: `@NAME@` stands for that user's password. One statement a line. Run by
+-- `gatepost install`; in development by the server at every start, before anyone connects.
 CREATE SCHEMA IF NOT EXISTS gatepost CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci;
 CREATE SCHEMA IF NOT EXISTS gatepost_keys CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci;
 
@@ -36,5 +36,3 @@ CREATE USER IF NOT EXISTS gatepost_migrate@127.0.0.1 IDENTIFIED BY '@gatepost_mi
 ALTER USER gatepost_migrate@127.0.0.1 IDENTIFIED BY '@gatepost_migrate@';
 GRANT ALL ON gatepost.* TO gatepost_migrate@127.0.0.1 WITH GRANT OPTION;
 GRANT ALL ON gatepost_keys.* TO gatepost_migrate@127.0.0.1 WITH GRANT OPTION;
-
-ALTER USER root@127.0.0.1 IDENTIFIED BY '@root@';

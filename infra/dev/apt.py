@@ -49,6 +49,16 @@ def unpack(packages: Sequence[str], folder: Path) -> None:
             (Path(name) / "root").rename(folder)
 
 
+def download_whole(packages: Sequence[str], folder: Path) -> list[Path]:
+    """The packages and all that they need, as a machine wants them that has nothing yet."""
+    work = private_folder(CACHE / "apt")
+    with (work / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        (work / "nothing").touch()
+        apt = [*_prepare(work), "-o", f"Dir::State::status={work / 'nothing'}"]
+        return _download(apt, packages, folder)
+
+
 def needed(listing: str) -> list[str]:
     """The packages' names in what `apt-get install --print-uris` prints."""
     return [match["name"] for match in _PACKAGE_FILE.finditer(listing)]

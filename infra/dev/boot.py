@@ -43,6 +43,7 @@ COMMANDS = {
     ),
     "lint": Command("ruff, mypy, import-linter, shellcheck", "infra.dev.commands.lint", "test"),
     "docs": Command("the documents, as a site in var/docs", "infra.dev.commands.docs", "test"),
+    "build": Command("the wheel of this release, into dist/", "infra.dev.commands.build", "server"),
     "lock": Command("choose versions anew and write locks/", "infra.dev.commands.lock", "boot"),
     "bench": Command(
         "measure (bench queue runs bench/queue.py)", "infra.dev.commands.bench", "bench"

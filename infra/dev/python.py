@@ -6,6 +6,7 @@ is checked against the hashes of a lock.
 
 import ast
 import os
+import re
 import sys
 import sysconfig
 import tempfile
@@ -66,6 +67,21 @@ class Installer:
     def _run(self, what: str, command: Sequence[str]) -> None:
         words = f"installing {what} by {self.name}"
         run(words, list(command), environment=self.environment, folder=ROOT)
+
+
+def download(lock: Path, folder: Path) -> None:
+    """All files that a lock may want, on whatever Python, and what builds those that come as
+    sources: for a machine without a network, which has pip take them from there (PIP_FIND_LINKS).
+    """
+    every = re.sub(r" ; .*? \\$", r" \\", lock.read_text(), flags=re.MULTILINE)
+    with tempfile.TemporaryDirectory() as name:
+        (Path(name) / "every.txt").write_text(every)
+        command = [*_pip(VENV), "download", "--quiet", "--dest", str(folder)]
+        locked = ["--no-deps", "--require-hashes", "-r", f"{name}/every.txt"]
+        words = f"downloading what {lock.name} names"
+        run(words, [*command, *locked], environment=_pip_environment(), folder=ROOT)
+        built_by = ["-r", BUILD_CONSTRAINTS, "wheel"]
+        run(words, [*command, *built_by], environment=_pip_environment(), folder=ROOT)
 
 
 def installer() -> Installer:

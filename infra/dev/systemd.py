@@ -5,7 +5,7 @@ They look at units, users and folders in a tree of their own; nothing is started
 
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from infra.dev.steps import Failure, run, step
 
 LEAST = 252
 """Debian 12's; `security --offline` came with 250."""
-TOOLS = ("systemd-analyze", "systemd-sysusers", "systemd-tmpfiles")
+TOOLS = ("systemd-analyze", "systemd-sysusers", "systemd-tmpfiles", "systemctl")
 NO_SYSTEMD = """\
 There are no tools of systemd 252 or later on this machine, and none could be unpacked.
 The tests look at our units with them. Install them: apt-get install systemd"""
@@ -33,8 +33,15 @@ class Systemd:
 
     def run(self, tool: str, *arguments: str) -> str:
         """What it prints; a Failure with all that it complains of."""
-        command = [str(self.folder / f"systemd-{tool}"), *arguments]
-        return run(f"systemd-{tool}", command, environment=self.environment, lines=None)
+        return self._run(f"systemd-{tool}", arguments)
+
+    def control(self, root: Path, *arguments: str) -> str:
+        """systemctl, on the units of a tree."""
+        return self._run("systemctl", (f"--root={root}", *arguments))
+
+    def _run(self, program: str, arguments: Sequence[str]) -> str:
+        command = [str(self.folder / program), *arguments]
+        return run(program, command, environment=self.environment, lines=None)
 
 
 def find_systemd(folder: Path = ENGINES / "systemd") -> Systemd:

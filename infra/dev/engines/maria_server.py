@@ -24,6 +24,7 @@ CONFIGURATION = ROOT / "infra" / "my.cnf"
 ACCOUNTS = ROOT / "infra" / "accounts.sql"
 # What the distribution's mariadb-install-db runs, without its help tables and its own schema.
 SYSTEM_TABLES = ("*_system_tables.sql", "*_performance_tables.sql", "*_system_tables_data.sql")
+ROOT_TOO = "ALTER USER root@127.0.0.1 IDENTIFIED BY '@root@';\n"
 _BEFORE = "CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket=NULL;\n"
 _AFTER = "\nDELETE FROM global_priv WHERE User <> 'mariadb.sys' AND Host <> '127.0.0.1';\n"
 
@@ -43,7 +44,7 @@ class MariaServer(Server):
         self._engine = engines.mariadb
         self._base = self._engine.program.parents[1]
         self._share = _find_share(self._base)
-        template = ACCOUNTS.read_text()
+        template = ACCOUNTS.read_text() + ROOT_TOO
         self._passwords = passwords(folder / "passwords.json", template)
         self._owner = choose_owner(self._engine, folder)
         write_private(folder / "accounts.sql", fill(template, self._passwords))

@@ -1,0 +1,123 @@
+"""What is configured, and what is secret: made where it is missing, and never written over.
+
+Afterwards it is the operator's. Only what is made of something else is made anew when that changes:
+Redis's users (of its passwords) and the database's settings (of this release).
+"""
+
+import re
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+
+from gatepost.install.machine import Machine, has
+from gatepost.install.shipped import Release, fill
+from gatepost.install.steps import Step
+
+ETC, MASTER_KEY = "/etc/gatepost", "/etc/app_secrets/aes.key"
+DATABASE_PASSWORDS = {
+    "gatepost_main": "main_server/credentials/database.password",
+    "gatepost_lake": "analytics/credentials/source.password",
+    "gatepost_analytics": "analytics/credentials/database.password",
+    "gatepost_backup": "backup/credentials/database.password",
+    "gatepost_drill": "backup/credentials/drill.password",
+    "gatepost_retention": "retention/credentials/database.password",
+    "gatepost_migrate": "migration/credentials/database.password",
+}
+REDIS_PASSWORDS = {
+    "gatepost_proxy": "proxy/credentials/redis.password",
+    "gatepost_worker": "worker/credentials/redis.password",
+    "gatepost_main": "main_server/credentials/redis.password",
+    "operator": "redis/credentials/operator.password",
+}
+PASSPHRASE = "backup/credentials/store.passphrase_file"
+USERS_ACL, REDIS_CONF = f"{ETC}/redis/users.acl", f"{ETC}/redis/redis.conf"
+SAMPLES = {
+    "main_server": ("main_server", "gatepost-main_server"),
+    "proxy": ("proxy", "gatepost-proxy"),
+    "worker": ("worker", "gatepost-worker"),
+    "portal": ("portal", "gatepost-portal"),
+    "analytics": ("analytics", "gatepost-analytics"),
+    "retention": ("main_server.retention", "gatepost-main_server"),
+    "backup": ("main_server.backup", "gatepost-main_server"),
+    "migration": ("migrations", "root"),
+}
+"""Of each folder below /etc/gatepost the package whose sample goes in, and who reads it."""
+_EXAMPLE = re.compile(r"\b(?:pki\.|portal\.)?gatepost\.example\b")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A file that is made once, where it is missing."""
+
+    file: str
+    make: Callable[[], bytes]
+    mode: int = 0o400
+    group: str = "root"
+
+    def step(self, machine: Machine, what: str) -> Step:
+        place = machine.path(self.file)
+        return Step(
+            f"{self.file}: {what}",
+            place.is_file,
+            lambda: machine.write(place, self.make(), self.mode, "root", self.group),
+        )
+
+
+def steps(machine: Machine, release: Release, host: str) -> list[Step]:
+    return [*_secrets(machine), *_samples(machine, release, host), _redis_users(machine, release)]
+
+
+def password(machine: Machine, name: str) -> str:
+    return machine.path(f"{ETC}/{name}").read_text().strip()
+
+
+def _secrets(machine: Machine) -> list[Step]:
+    names = {*DATABASE_PASSWORDS.values(), *REDIS_PASSWORDS.values()}
+    master = Kept(MASTER_KEY, lambda: secrets.token_bytes(32))
+    passphrase = Kept(f"{ETC}/{PASSPHRASE}", _random)
+    return [
+        master.step(machine, "the master key, at random"),
+        passphrase.step(machine, "what backups are sealed by, at random"),
+        *(
+            Kept(f"{ETC}/{n}", _random).step(machine, "a password, at random")
+            for n in sorted(names)
+        ),
+    ]
+
+
+def _random() -> bytes:
+    return secrets.token_urlsafe(32).encode() + b"\n"
+
+
+def _samples(machine: Machine, release: Release, host: str) -> list[Step]:
+    def sample(package: str) -> Callable[[], bytes]:
+        return lambda: _EXAMPLE.sub(host, release.sample(package)).encode()
+
+    files = [
+        Kept(f"{ETC}/{name}/config.yaml", sample(package), 0o640, group)
+        for name, (package, group) in SAMPLES.items()
+    ]
+    redis = Kept(REDIS_CONF, lambda: release.read("redis.conf"), 0o640, "gatepost-redis")
+    return [one.step(machine, "the sample, yours from then on") for one in (*files, redis)]
+
+
+def _redis_users(machine: Machine, release: Release) -> Step:
+    file = machine.path(USERS_ACL)
+
+    def users() -> bytes:
+        hashes = {
+            user: sha256(password(machine, name).encode()).hexdigest()
+            for user, name in REDIS_PASSWORDS.items()
+        }
+        return fill(release.read("users.acl").decode(), hashes).encode()
+
+    def is_done() -> bool:
+        known = all(machine.path(f"{ETC}/{one}").is_file() for one in REDIS_PASSWORDS.values())
+        return known and has(file, users())
+
+    return Step(
+        f"{USERS_ACL}: a user for each service, as hashes, by this release's rights",
+        is_done,
+        lambda: machine.write(file, users(), 0o400),
+    )

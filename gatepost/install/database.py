@@ -1,0 +1,187 @@
+"""The distribution's MariaDB: our settings, our schemas and users, the tables and the rights.
+
+Root comes by the socket, and statements by standard input: no password is an argument. Whether the
+users are right is read from the server itself, by what it grants them.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gatepost.install.configuration import DATABASE_PASSWORDS, ETC, password
+from gatepost.install.machine import Machine, has
+from gatepost.install.placing import place
+from gatepost.install.shipped import Release, fill
+from gatepost.install.steps import Failure, Step
+
+SETTINGS = "/etc/mysql/mariadb.conf.d/70-gatepost.cnf"
+MIGRATION = f"{ETC}/migration/config.yaml"
+HOST = "127.0.0.1"
+GRANTED = {
+    "reader": "gatepost_lake",
+    "publisher": "gatepost_analytics",
+    "backup": "gatepost_backup",
+    "retention": "gatepost_retention",
+}
+"""What `gatepost db grant` calls each part, and its user."""
+RENAMED = {"default_time_zone": "time_zone", "transaction_isolation": "tx_isolation"}
+"""What the server calls a setting that is called otherwise in its file."""
+MARK = "granted"
+_GRANT = re.compile(
+    r"GRANT (?P<rights>.+?) ON (?P<what>\S+) TO (?P<who>[^\s;]+)"
+    r"(?: IDENTIFIED BY PASSWORD '(?P<hash>[^']*)')?(?P<option> WITH GRANT OPTION)?;?"
+)
+
+
+@dataclass(frozen=True)
+class Right:
+    who: str
+    what: str
+    rights: frozenset[str]
+    may_grant: bool
+
+    def is_within(self, other: "Right") -> bool:
+        same = (self.who, self.what) == (other.who, other.what)
+        return same and self.rights <= other.rights and self.may_grant <= other.may_grant
+
+
+def settings(machine: Machine, release: Release) -> Step:
+    content = release.read("my.cnf")
+    file = machine.path(SETTINGS)
+
+    def apply() -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        machine.write(file, content, 0o644)
+        if machine.live:
+            machine.run("systemctl", "restart", "mariadb.service")
+
+    return Step(
+        f"{SETTINGS}: MariaDB runs with this release's settings (it is restarted for them)",
+        lambda: has(file, content) and (not machine.live or _runs_with(machine, content.decode())),
+        apply,
+    )
+
+
+def accounts(machine: Machine, release: Release) -> Step:
+    template = release.read("accounts.sql").decode()
+
+    def statements() -> str:
+        passwords = {u: password(machine, name) for u, name in DATABASE_PASSWORDS.items()}
+        return fill(template, passwords)
+
+    return Step(
+        f"{len(DATABASE_PASSWORDS)} users of MariaDB from {HOST} with their rights, and schemas",
+        lambda: _are_there(machine, template),
+        lambda: _sql(machine, statements()),
+    )
+
+
+def tables(machine: Machine, release: Release) -> list[Step]:
+    """Their version is that of the release; the users of the nightly work may use them."""
+    gatepost, config = f"{place(release)}/bin/gatepost", ("--config", MIGRATION)
+    mark = machine.path(place(release)) / MARK
+
+    def grant() -> None:
+        for part, user in GRANTED.items():
+            machine.run(gatepost, "db", "grant", part, f"{user}@{HOST}", *config)
+        machine.write(mark, _schema(machine, release).encode(), 0o644)
+
+    return [
+        Step(
+            f"the ledger's tables are of release {release.version}",
+            lambda: are_current(machine, place(release)),
+            lambda: machine.run(gatepost, "db", "upgrade", *config),
+        ),
+        Step(
+            f"rights in those tables for {', '.join(GRANTED.values())}",
+            lambda: (
+                are_current(machine, place(release))
+                and has(mark, _schema(machine, release).encode())
+            ),
+            grant,
+        ),
+    ]
+
+
+def are_current(machine: Machine, release: str) -> bool:
+    """Whether the tables are those of the release in that folder."""
+    gatepost = f"{release}/bin/gatepost"
+    if not (machine.path(gatepost).exists() and machine.path(MIGRATION).exists()):
+        return False
+    return machine.call(gatepost, "db", "current", "--config", MIGRATION).returncode == 0
+
+
+def _schema(machine: Machine, release: Release) -> str:
+    gatepost = f"{place(release)}/bin/gatepost"
+    return machine.run(gatepost, "db", "current", "--config", MIGRATION)
+
+
+def _sql(machine: Machine, statements: str, *options: str) -> str:
+    try:
+        return machine.run("mariadb", "--batch", "--skip-column-names", *options, text=statements)
+    except Failure as failure:
+        hint = "Does it run? systemctl status mariadb. Root must get in by its socket."
+        raise Failure(f"MariaDB refuses: {failure}\n  {hint}") from None
+
+
+def _runs_with(machine: Machine, wanted: str) -> bool:
+    try:
+        said = _sql(machine, "SHOW GLOBAL VARIABLES;")
+    except Failure:
+        return False
+    found = dict(line.split("\t", 1) for line in said.splitlines() if "\t" in line)
+    return all(_same(found.get(name), value) for name, value in assignments(wanted))
+
+
+def assignments(wanted: str) -> Iterator[tuple[str, str]]:
+    """What a file of settings sets, under the server's own names."""
+    for line in wanted.splitlines():
+        if "=" in line and not line.startswith("#"):
+            name, value = (part.strip() for part in line.split("=", 1))
+            name = name.replace("-", "_")
+            yield RENAMED.get(name, name), value.strip("'")
+
+
+def _same(found: str | None, wanted: str) -> bool:
+    switches = {"1": "ON", "0": "OFF"}
+    parts = [
+        {switches.get(p, p).upper() for p in (text or "").split(",")} for text in (found, wanted)
+    ]
+    return parts[0] == parts[1]
+
+
+def _are_there(machine: Machine, template: str) -> bool:
+    """The server's own word: who has which password, as its hash, and which rights."""
+    try:
+        wanted = {u: _hash(password(machine, name)) for u, name in DATABASE_PASSWORDS.items()}
+        questions = "".join(f"SHOW GRANTS FOR {user}@{HOST};\n" for user in wanted)
+        said = _sql(machine, "SHOW DATABASES;\n" + questions, "--force")
+    except (Failure, OSError):
+        return False
+    lines = said.splitlines()
+    granted = [match for line in lines if (match := _GRANT.match(_plain(line)))]
+    hashes = {m["who"].split("@")[0]: m["hash"] for m in granted if m["hash"]}
+    had = [_right(match) for match in granted]
+    needed = [_right(match) for line in template.splitlines() if (match := _GRANT.match(line))]
+    schemas = set(re.findall(r"^CREATE SCHEMA IF NOT EXISTS (\S+)", template, re.MULTILINE))
+    return (
+        schemas <= set(lines)
+        and hashes == wanted
+        and all(any(one.is_within(other) for other in had) for one in needed)
+    )
+
+
+def _right(match: "re.Match[str]") -> Right:
+    rights = match["rights"].replace("ALL PRIVILEGES", "ALL").split(", ")
+    return Right(match["who"], match["what"], frozenset(rights), bool(match["option"]))
+
+
+def _plain(line: str) -> str:
+    return line.replace("`", "")
+
+
+def _hash(password_: str) -> str:
+    """As mysql_native_password keeps it, which the server chooses: it is not ours to choose."""
+    inner = hashlib.sha1(password_.encode(), usedforsecurity=False).digest()
+    return "*" + hashlib.sha1(inner, usedforsecurity=False).hexdigest().upper()

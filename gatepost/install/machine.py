@@ -1,0 +1,132 @@
+"""The machine that is installed on: the folder `root`, and how programs are run in it.
+
+Another root folder than `/` is entered by chroot. There is no systemd in it to talk to then, so
+that services are enabled there, but neither started nor stopped.
+"""
+
+import os
+import secrets
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from gatepost.install.steps import Failure
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PASSED_ON = ("PIP_", "SSL_CERT_", "REQUESTS_CA_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+"""What pip may need of the environment to reach its packages."""
+LAST_WORDS = 12
+
+
+class Machine:
+    def __init__(self, root: Path = Path("/")) -> None:
+        self.root = root.resolve()
+        self.live = self.root == Path("/") and Path("/run/systemd/system").is_dir()
+
+    def path(self, inside: str | Path) -> Path:
+        """Where a file of that machine is for us."""
+        return self.root / str(inside).lstrip("/")
+
+    def run(
+        self,
+        *command: str | Path,
+        text: str | None = None,
+        user: str | None = None,
+        extra: Mapping[str, str] | None = None,
+    ) -> str:
+        """What the program prints; a Failure with its last words. `text` is its input."""
+        done = self.call(*command, text=text, user=user, extra=extra)
+        if done.returncode != 0:
+            said = "\n".join((done.stderr.strip() or done.stdout).splitlines()[-LAST_WORDS:])
+            raise Failure(f"{' '.join(map(str, command))}\n  ended with {done.returncode}: {said}")
+        return done.stdout
+
+    def call(
+        self,
+        *command: str | Path,
+        text: str | None = None,
+        user: str | None = None,
+        extra: Mapping[str, str] | None = None,
+    ) -> "subprocess.CompletedProcess[str]":
+        """Whatever comes of it."""
+        whole = [*self._enter(user), *map(str, command)]
+        given = {n: v for n, v in os.environ.items() if n.upper().startswith(PASSED_ON)}
+        environment = {"PATH": PATH, "LC_ALL": "C.UTF-8", "HOME": "/root", **given, **(extra or {})}
+        return subprocess.run(
+            whole,
+            input=text or "",
+            env=environment,
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def _enter(self, user: str | None) -> list[str]:
+        if self.root == Path("/") and user is None:
+            return []
+        return ["chroot", *([f"--userspec={user}:{user}"] if user else []), str(self.root)]
+
+    @contextmanager
+    def credentials(self, service: str, user: str) -> Iterator[str]:
+        """The service's credentials as systemd hands them on: copies for its user, for a moment."""
+        folder = f"/run/gatepost-install-{secrets.token_hex(8)}"
+        place = self.path(folder)
+        place.mkdir(mode=0o700)
+        try:
+            for file in sorted(self.path(f"/etc/gatepost/{service}/credentials").iterdir()):
+                self.write(place / file.name, file.read_bytes(), 0o400, user)
+            self.give(place, user)
+            yield folder
+        finally:
+            shutil.rmtree(place)
+
+    def write(
+        self, file: Path, content: bytes, mode: int, user: str = "root", group: str | None = None
+    ) -> None:
+        """The file, whole or as it was; nobody reads it meanwhile who must not."""
+        draft = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            self.give(draft, user, group)
+            draft.chmod(mode)
+            draft.replace(file)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+
+    def give(self, path: Path, user: str, group: str | None = None) -> None:
+        os.chown(path, self.id_of("passwd", user), self.id_of("group", group or user))
+
+    def id_of(self, kind: str, name: str) -> int:
+        """Of a user (`passwd`) or a group, as that machine numbers them."""
+        found = self.ids(kind).get(name)
+        if found is None:
+            raise Failure(f"There is no {name} in {self.path(f'/etc/{kind}')}.")
+        return found
+
+    def ids(self, kind: str) -> dict[str, int]:
+        try:
+            lines = self.path(f"/etc/{kind}").read_text().splitlines()
+        except FileNotFoundError:
+            return {}
+        rows = [line.split(":") for line in lines]
+        return {row[0]: int(row[2]) for row in rows if len(row) > 2}
+
+
+def has(file: Path, content: bytes) -> bool:
+    """Whether it is there with just this in it."""
+    return file.is_file() and file.read_bytes() == content
+
+
+def point(link: Path, target: str) -> None:
+    """The link, from one moment to the next."""
+    draft = link.with_name(f".{link.name}.{secrets.token_hex(4)}")
+    draft.symlink_to(target)
+    draft.replace(link)

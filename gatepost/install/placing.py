@@ -1,0 +1,112 @@
+"""The release itself: a virtual environment of its own below /opt/gatepost/releases, and the links.
+
+A release is whole when its mark is there, which is written last and names the wheel that it was
+made of. The wheel stays in it: the way back runs out of it.
+"""
+
+import hashlib
+import shutil
+from pathlib import Path
+
+from gatepost.install.machine import Machine, has, point
+from gatepost.install.shipped import Release
+from gatepost.install.steps import Failure, Step
+
+FOLDER = "/opt/gatepost"
+RELEASES, CURRENT, BEFORE = f"{FOLDER}/releases", f"{FOLDER}/current", f"{FOLDER}/before"
+COMMAND = "/usr/local/bin/gatepost"
+MARK = "made-of"
+
+
+def place(release: Release) -> str:
+    return f"{RELEASES}/{release.version}"
+
+
+def version_at(machine: Machine, link: str) -> str | None:
+    """The release that a link names; None if there is none."""
+    path = machine.path(link)
+    return path.readlink().name if path.is_symlink() else None
+
+
+def make(machine: Machine, release: Release, *, analytics: bool) -> Step:
+    lock = "analytics" if analytics else "server"
+    wanted = f"{hashlib.sha256(release.wheel.read_bytes()).hexdigest()} {lock}\n"
+    folder = machine.path(place(release))
+    extra = " and Spark" if analytics else ""
+    return Step(
+        f"release {release.version}{extra} in {place(release)}, by the lock {lock}.txt",
+        lambda: has(folder / MARK, wanted.encode()),
+        lambda: _make(machine, release, lock, wanted),
+    )
+
+
+def _make(machine: Machine, release: Release, lock: str, wanted: str) -> None:
+    """Whatever is there without a mark was left by one that was interrupted, and goes."""
+    folder = machine.path(place(release))
+    _refuse_another(folder, wanted, release.version)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o755, parents=True)
+    try:
+        shutil.copyfile(release.wheel, folder / release.wheel.name)
+        (folder / "lock.txt").write_bytes(release.read(f"locks/{lock}.txt"))
+        (folder / "constraints.txt").write_bytes(release.read("locks/build-constraints.txt"))
+        _fill(machine, place(release), release.wheel.name)
+        machine.write(folder / MARK, wanted.encode(), 0o644)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _refuse_another(folder: Path, wanted: str, version: str) -> None:
+    """A version is one wheel; with Spark or without it may be made anew."""
+    try:
+        made = (folder / MARK).read_text()
+    except FileNotFoundError:
+        return
+    if made.split()[:1] != wanted.split()[:1]:
+        raise Failure(
+            f"There is a release {version} already, made of another wheel.\n"
+            "  Give the new one a version of its own, or take that one away: gatepost uninstall"
+        )
+
+
+def _fill(machine: Machine, inside: str, wheel: str) -> None:
+    machine.run("/usr/bin/python3", "-m", "venv", inside)
+    constraints = f"{inside}/constraints.txt"
+    quiet = {
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_CONSTRAINT": constraints,
+        "PIP_BUILD_CONSTRAINT": constraints,
+        "PIP_ROOT_USER_ACTION": "ignore",
+    }
+    pip = (f"{inside}/bin/python", "-m", "pip", "install", "--quiet", "--no-cache-dir")
+    machine.run(*pip, "--require-hashes", "-r", f"{inside}/lock.txt", extra=quiet)
+    machine.run(*pip, "--no-deps", "--no-index", f"{inside}/{wheel}", extra=quiet)
+    machine.run(f"{inside}/bin/gatepost", "--version")
+
+
+def switch(machine: Machine, release: Release) -> list[Step]:
+    """`before` is what it was until now."""
+    wanted = place(release)
+
+    def link() -> None:
+        if (former := version_at(machine, CURRENT)) is not None:
+            point(machine.path(BEFORE), f"{RELEASES}/{former}")
+        point(machine.path(CURRENT), wanted)
+
+    def put_command() -> None:
+        machine.path(COMMAND).parent.mkdir(parents=True, exist_ok=True)
+        point(machine.path(COMMAND), f"{CURRENT}/bin/gatepost")
+
+    return [
+        Step(
+            f"{CURRENT} is {release.version}",
+            lambda: version_at(machine, CURRENT) == release.version,
+            link,
+        ),
+        Step(
+            f"{COMMAND} is that of the current release",
+            lambda: machine.path(COMMAND).is_symlink(),
+            put_command,
+        ),
+    ]
