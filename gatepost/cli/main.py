@@ -17,7 +17,6 @@ from gatepost.cli.cert import cert
 from gatepost.cli.commands import Commands
 from gatepost.cli.enrol import enrol
 from gatepost.cli.failure import EXIT_OF_KIND, Failure, exits_text
-from gatepost.cli.installing import SETTINGS as PASSED_ON
 from gatepost.cli.installing import install, uninstall
 from gatepost.cli.message import message
 from gatepost.cli.problem import problem
@@ -51,8 +50,8 @@ app.add_typer(subject, name="subject")
 app.command()(enrol)
 app.command()(problem)
 app.command()(whoami)
-app.command(context_settings=PASSED_ON)(install)
-app.command(context_settings=PASSED_ON)(uninstall)
+app.command()(install)
+app.command()(uninstall)
 
 
 def _say_version(asked: bool) -> None:
