@@ -3,7 +3,6 @@
 import argparse
 import fcntl
 import os
-import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -34,7 +33,7 @@ def main(arguments: Sequence[str]) -> int:
             if asked.uninstall:
                 return _uninstall(machine, asked)
             return _back(machine, asked) if asked.back else _install(machine, asked)
-    except Failure as failure:
+    except (Failure, OSError) as failure:
         print(f"gatepost: {failure}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -46,8 +45,8 @@ def _install(machine: Machine, asked: argparse.Namespace) -> int:
     release = this_release()
     analytics = asked.analytics or "gatepost-nightly.timer" in services.enabled(machine)
     demands.check(machine, analytics=analytics)
-    wanted = plans.Wanted(asked.host, analytics)
     former = placing.version_at(machine, placing.CURRENT)
+    wanted = plans.Wanted(demands.host(asked.host, is_new=former is None), analytics)
     is_other = former not in (None, release.version)
     before = f", in the place of {former}" if is_other else ""
     print(f"Release {release.version}{before}, on {machine.root}:")
@@ -71,7 +70,7 @@ def _back(machine: Machine, asked: argparse.Namespace) -> NoReturn:
     wheels = sorted(machine.path(f"{placing.RELEASES}/{former}").glob("*.whl"))
     if not wheels:
         raise Failure(f"Release {former} has lost its wheel: install it again from a copy.")
-    options = ["--root", str(machine.root), "--host", asked.host]
+    options = ["--root", str(machine.root)]
     options += ["--dry-run"] if asked.dry_run else []
     options += ["--yes"] if asked.yes else []
     sys.stdout.flush()
@@ -128,7 +127,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         allow_abbrev=False,
     )
     add: Callable[..., object] = parser.add_argument
-    add("--host", default=socket.getfqdn(), help="the name by which others reach this machine")
+    add("--host", metavar="NAME", help="the name by which others reach this machine")
     add("--analytics", action="store_true", help="with Spark, for the nightly pipeline")
     add("--back", action="store_true", help="return to the release before")
     add("--uninstall", action="store_true", help="take it away; data, settings, keys, users stay")

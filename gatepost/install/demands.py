@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,7 @@ PROGRAMS = {
 SPARK = {"java": "openjdk-17-jre-headless"}
 DRIVER, DRIVER_PACKAGE = "/usr/share/java/mariadb-java-client.jar", "libmariadb-java"
 MEGABYTES, MEGABYTES_WITH_SPARK = 500, 2000
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 _VERSION = re.compile(r"(?:v=|Distrib |Ver |from )(\d+)\.(\d+)")
 
 
@@ -35,7 +37,7 @@ def check(machine: Machine, *, analytics: bool) -> None:
         *_programs(machine, analytics=analytics),
         *_room(machine, analytics=analytics),
     ]
-    wrong += [] if wrong else [*_versions(machine), *_another_redis(machine)]
+    wrong += [] if wrong else [*_versions(machine), *_another_redis(machine), *_by_hand(machine)]
     if wrong:
         raise Failure("Nothing was changed. This machine isn't ready:\n  " + "\n  ".join(wrong))
 
@@ -43,6 +45,16 @@ def check(machine: Machine, *, analytics: bool) -> None:
 def root_alone() -> None:
     if os.geteuid() != 0:
         raise Failure("Only root can do this: run it with sudo, or as root.")
+
+
+def host(given: str | None, *, is_new: bool) -> str:
+    """By which name others reach it; it goes into certificates, links and settings."""
+    name = given or socket.getfqdn()
+    if not _HOST.fullmatch(name):
+        raise Failure(f"{name!r} is no name of a machine.")
+    if is_new and given is None and ("." not in name or name.startswith("localhost")):
+        raise Failure(f"Others don't reach this machine as {name}. Say how: --host NAME")
+    return name
 
 
 def _system(machine: Machine) -> Iterator[str]:
@@ -111,6 +123,12 @@ def _another_redis(machine: Machine) -> Iterator[str]:
             "the package's own Redis is enabled, and ours needs its port. If nothing else uses it:"
             " systemctl disable --now redis-server"
         )
+
+
+def _by_hand(machine: Machine) -> Iterator[str]:
+    current = machine.path(CURRENT)
+    if current.exists() and not current.is_symlink():
+        yield f"{CURRENT} was put there by hand, and must be a link: mv {CURRENT} {FOLDER}/by-hand"
 
 
 def _dotted(numbers: tuple[int, ...]) -> str:

@@ -40,10 +40,10 @@ def carry_out(steps: Sequence[Step], say: Callable[[str], None]) -> Report:
     """Does what isn't done, in order, and stops at the first that can't be."""
     report = Report()
     for step in steps:
-        if step.is_done():
-            say(f"  is so     {step.what}")
-            continue
         try:
+            if step.is_done():
+                say(f"  is so     {step.what}")
+                continue
             step.do()
             if not step.is_done():
                 raise Failure("It was done, and still isn't so.")

@@ -7,12 +7,14 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from gatepost.install.database import SETTINGS, assignments
 from gatepost.install.machine import Machine
 from infra.dev.systemd import find_systemd
 
+_systemd = cache(find_systemd)
 _PASSWORD = re.compile(r"ALTER USER (\S+) IDENTIFIED BY '(.*)';")
 _GRANT = re.compile(r"GRANT (.+) ON (\S+) TO ([^\s;]+)( WITH GRANT OPTION)?;")
 
@@ -55,7 +57,7 @@ class Pretended(Machine):
         program, *words = command
         name = Path(program).name
         if name == "systemd-sysusers":
-            find_systemd().run("sysusers", f"--root={self.root}", "gatepost.conf")
+            _systemd().run("sysusers", f"--root={self.root}", "gatepost.conf")
         elif name == "systemd-tmpfiles":
             self._make_folders()
         elif name == "systemctl":
@@ -89,9 +91,9 @@ class Pretended(Machine):
     def _systemctl(self, words: list[str]) -> tuple[int, str]:
         unit = words[-1]
         if words[0] == "--version":
-            return 0, f"systemd {find_systemd().version}"
+            return 0, f"systemd {_systemd().version}"
         if words[0] in ("enable", "disable"):
-            find_systemd().control(self.root, *words)
+            _systemd().control(self.root, *words)
         if words[0] in ("start", "restart"):
             self.active[unit] = 2**62
         if words[0] == "stop":

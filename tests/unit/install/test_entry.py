@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from gatepost.cli import main
+from gatepost.install import demands
+from gatepost.install.steps import Failure
 
 
 def call(wheel: Path | None, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -70,3 +72,20 @@ def test_the_command_wants_a_wheel(capsys: pytest.CaptureFixture[str], tmp_path:
     assert "Which wheel?" in capsys.readouterr().err
     assert main.run(["install", str(tmp_path / "gatepost.whl")]) == 2
     assert "There is no" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["", "a b", "x: y", "-h", "a/b", "ä.example", "a" * 260])
+def test_a_name_that_is_none_goes_nowhere(name: str) -> None:
+    with pytest.raises(Failure):
+        demands.host(name or " ", is_new=True)
+
+
+def test_a_machine_without_a_name_for_others_is_asked_for_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("socket.getfqdn", lambda: "localhost")
+    with pytest.raises(Failure, match="--host"):
+        demands.host(None, is_new=True)
+    assert demands.host(None, is_new=False) == "localhost", "nothing is made of it any more"
+    monkeypatch.setattr("socket.getfqdn", lambda: "gateway.example.net")
+    assert demands.host(None, is_new=True) == "gateway.example.net"

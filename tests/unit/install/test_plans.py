@@ -11,7 +11,7 @@ from gatepost.install.machine import Machine
 from gatepost.install.placing import BEFORE, CURRENT, version_at
 from gatepost.install.services import FIRST, MAIN_SERVER, TARGET, UNITS, WITH_ANALYTICS, enabled
 from gatepost.install.shipped import Release
-from gatepost.install.steps import Failure, carry_out, show
+from gatepost.install.steps import Failure, Step, carry_out, show
 from tests.unit.install.pretended import Pretended
 
 HOST = "gateway.example.net"
@@ -104,9 +104,9 @@ def test_what_the_operator_has_changed_stays(machine: Pretended, release: Releas
     assert "gatepost-portal.service" not in enabled(machine)
 
 
-def _disable(machine: Machine) -> plans.Step:
+def _disable(machine: Machine) -> Step:
     link = machine.path(f"{UNITS}/{TARGET}.wants/gatepost-portal.service")
-    return plans.Step("it is off", lambda: not link.is_symlink(), link.unlink)
+    return Step("it is off", lambda: not link.is_symlink(), link.unlink)
 
 
 def test_a_unit_of_the_release_before_that_this_one_lacks_goes(
