@@ -15,7 +15,7 @@ from gatepost.install.placing import place
 from gatepost.install.shipped import Release, fill
 from gatepost.install.steps import Failure, Step
 
-SETTINGS = "/etc/mysql/mariadb.conf.d/70-gatepost.cnf"
+SETTINGS = "/etc/mysql/mariadb.conf.d/90-gatepost.cnf"
 MIGRATION = f"{ETC}/migration/config.yaml"
 HOST = "127.0.0.1"
 GRANTED = {
