@@ -35,7 +35,8 @@ def in_words(where_to_look: str) -> Iterator[None]:
     except (KeysUnavailable, Unavailable) as error:
         raise Failure("unavailable", error.detail) from None
     except GatepostError as error:
-        raise Failure("refused", error.detail) from None
+        wrong = [f"{one.pointer.strip('/')} {one.detail}".strip() for one in error.errors]
+        raise Failure("refused", "\n".join(wrong) or error.detail) from None
     except SQLAlchemyError as error:
         raise _ledger_failure(error) from None
 

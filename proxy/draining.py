@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ def _is_proxy(pid: int) -> bool:
         arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
         return False
-    return b"proxy" in arguments[1:4]
+    return (b"-m", b"proxy") in pairwise(arguments)
 
 
 def _wait(settings: ProxySettings, done: Callable[[Seen], bool], seconds: float) -> Seen:

@@ -29,8 +29,8 @@ def pause_queue(config: Path | None, name: str, reason: str, *, json: bool) -> N
     with opened(config) as (engine, settings):
         queues = meant(list_known(engine, settings.redis.queue_name), name)
         made = service.pause(engine, What.QUEUE, _whose(queues), _order(reason))
-    for one in made:
-        _tell(output, one, "Workers leave it alone within a second or two; `gatepost queue list`.")
+    for one, is_new in made:
+        _tell(output, one, "Workers leave it alone within a second or two.", is_new=is_new)
 
 
 def resume_queue(config: Path | None, name: str, reason: str, *, json: bool) -> None:
@@ -47,8 +47,9 @@ def pause_intake(config: Path | None, name: str, reason: str, *, yes: bool, json
         if name == EVERYWHERE:
             confirm("Take nothing in any more, of any domain?", yes=yes)
         made = service.pause(engine, What.INTAKE, names, _order(reason))
-    for one in made:
-        _tell(output, one, "Proxies that reach a main server answer 503 within a second.")
+    for one, is_new in made:
+        more = "Proxies that reach a main server answer 503 within a second."
+        _tell(output, one, more, is_new=is_new)
 
 
 def resume_intake(config: Path | None, name: str, reason: str, *, json: bool) -> None:
@@ -61,7 +62,7 @@ def list_intake(config: Path | None, *, json: bool) -> None:
     with opened(config) as (engine, _):
         found = service.list_all(engine, What.INTAKE)
     for one in found:
-        _tell(output, one, "")
+        _tell(output, one)
     if not found and not json:
         output.say("Messages of all domains are taken in.")
 
@@ -101,14 +102,15 @@ def _resume(
             output.say(f"{_subject(what, name)} {words}.")
 
 
-def _tell(output: Output, pause: Pause, more: str) -> None:
+def _tell(output: Output, pause: Pause, more: str = "", *, is_new: bool = True) -> None:
     if output.json:
-        output.result({name: getattr(pause, name) for name in Pause.__slots__})
-    else:
-        words = paused_in_words(pause, datetime.now(UTC))
-        output.say(f"{_subject(pause.what, pause.name)} is {words}")
-        if more:
-            output.say((more, "dim"))
+        said = {name: getattr(pause, name) for name in Pause.__slots__}
+        output.result(said | {"new": is_new} if more else said)
+        return
+    words = paused_in_words(pause, datetime.now(UTC))
+    output.say(f"{_subject(pause.what, pause.name)} {'is' if is_new else 'stays'} {words}")
+    if more and is_new:
+        output.say((more, "dim"))
 
 
 def _subject(what: str, name: str) -> str:

@@ -30,21 +30,23 @@ class Order:
     now: datetime
 
 
-def pause(engine: Engine, what: What, names: Mapping[str, str | None], order: Order) -> list[Pause]:
-    """By each name, whose it is. What is paused already stays as it is, with who did it and why."""
+def pause(
+    engine: Engine, what: What, names: Mapping[str, str | None], order: Order
+) -> list[tuple[Pause, bool]]:
+    """By each name, whose it is. What is paused already stays as it is, with who did it and why;
+    the others are new."""
     words = said(order)
 
-    def work(connection: Connection) -> list[Pause]:
+    def work(connection: Connection) -> list[tuple[Pause, bool]]:
         lock(connection)
         paused = []
         for name, domain in names.items():
             found = repository.find(connection, what, name)
+            new = found or Pause(what.value, name, words, order.actor, from_ms(to_ms(order.now)))
             if found is None:
-                moment = from_ms(to_ms(order.now))
-                found = Pause(what.value, name, words, order.actor, moment)
-                repository.add(connection, found)
+                repository.add(connection, new)
                 _note(connection, f"{what.value}.paused", name, domain, words, order)
-            paused.append(found)
+            paused.append((new, found is None))
         return paused
 
     return transact(engine, work)

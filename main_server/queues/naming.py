@@ -7,8 +7,10 @@ from sqlalchemy import Connection, Engine
 
 from gatepost.cli.words import plural
 from gatepost.errors import Invalid, NotFound
+from main_server.ca.holders import check_names
 from main_server.database import transact
 from main_server.domains import repository as tenants
+from main_server.pauses.repository import What, list_pauses
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +29,16 @@ class Known:
 
 
 def list_known(engine: Engine, default: str) -> list[Known]:
+    """Also those that are paused and that nobody has any more: a pause must be found again."""
+
     def read(connection: Connection) -> list[Known]:
         domains = tenants.list_domains(connection)
         sharing = tuple(one.domain for one in domains if one.queue is None)
         own = [Known(one.queue, (one.domain,)) for one in domains if one.queue is not None]
         former = [Known(q, (domain,), True) for q, domain in tenants.list_former_queues(connection)]
-        return [Known(default, sharing), *own, *former]
+        known = [Known(default, sharing), *own, *former]
+        paused = {one.name for one in list_pauses(connection, What.QUEUE)}
+        return known + [Known(name) for name in sorted(paused - {one.name for one in known})]
 
     return transact(engine, read)
 
@@ -52,3 +58,14 @@ def meant(known: Sequence[Known], name: str) -> list[Known]:
                 f" messages would wait as well. Name the queue if you mean that: {one.name}."
             )
     return found
+
+
+def checked_client(client: str | None) -> str | None:
+    """Raises Invalid."""
+    if client is None:
+        return None
+    domain, _, name = client.rpartition(":")
+    if not domain:
+        raise Invalid("A client is called DOMAIN:NAME.")
+    check_names(domain, name)
+    return client

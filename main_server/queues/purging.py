@@ -26,7 +26,7 @@ from main_server.pauses.service import Order, said
 from main_server.queues import discarding
 from main_server.queues.discarding import Step
 from main_server.queues.looking import ask_redis
-from main_server.queues.naming import Known, list_known, meant
+from main_server.queues.naming import Known, checked_client, list_known, meant
 from main_server.queues.repository import Selection
 from main_server.settings import StoresOnly
 
@@ -75,11 +75,11 @@ def forget_dead(config: Path | None, given: Given, *, dry_run: bool, json: bool)
 
 def _selection(known: list[Known], given: Given, now: datetime) -> Selection:
     """A domain's are its own, whatever queue they wait in; a queue's are all that wait there."""
-    end = first_id_at(to_ms(now))
+    end, client = first_id_at(to_ms(now)), checked_client(given.client)
     if any(one.name == given.name for one in known):
-        return Selection(end, queue=given.name, client_id=given.client)
+        return Selection(end, queue=given.name, client_id=client)
     if any(given.name in one.domains for one in known):
-        return Selection(end, domain=given.name, client_id=given.client)
+        return Selection(end, domain=given.name, client_id=client)
     raise NotFound(f"There is neither a queue nor a domain called {given.name}.")
 
 

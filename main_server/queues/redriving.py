@@ -11,7 +11,6 @@ from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
 from gatepost.cli.words import ago, duration, plural
 from gatepost.clock import Clock
-from gatepost.errors import NotFound
 from gatepost.ids import MessageIds
 from main_server.ca.holders import check_names
 from main_server.ca.opening import actor, confirm
@@ -22,6 +21,7 @@ from main_server.failed.service import Order
 from main_server.pauses.commands import opened
 from main_server.pauses.service import Order as Asked
 from main_server.pauses.service import said
+from main_server.queues.naming import checked_client
 from main_server.reading.asking import reason_in, span_of
 
 SHOWN = 20
@@ -74,12 +74,10 @@ def redrives(config: Path | None, stop: str | None, *, json: bool) -> None:
 
 
 def _selection(given: Given, now: datetime) -> Selection:
-    if given.client is not None and ":" not in given.client:
-        raise Failure("usage", "A client is called DOMAIN:NAME.")
-    domain, _, name = (given.client or "").rpartition(":")
-    check_names(given.domain or domain or None, name or None)
+    check_names(given.domain)
+    client = checked_client(given.client)
     span = span_of(given.begin, given.end, now)
-    return Selection(span.first, span.end, given.domain, given.client, reason_in(given.failed_for))
+    return Selection(span.first, span.end, given.domain, client, reason_in(given.failed_for))
 
 
 def _tell_count(output: Output, expected: int, given: Given) -> None:
@@ -104,7 +102,8 @@ def _parsed(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:
-        raise NotFound(f"There is no redrive {text}.") from None
+        hint = "`gatepost queue redrives` shows the latest."
+        raise Failure("not-found", f"There is no redrive {text}.", hint) from None
 
 
 def _id(redrive: Redrive) -> str:

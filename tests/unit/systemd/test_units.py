@@ -10,6 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from analytics.settings import AnalyticsSettings
+from gatepost.cli.main import run
 from gatepost.service import supervisor
 from gatepost.settings import ServiceSettings, named
 from main_server.retention.settings import RetentionSettings
@@ -78,6 +79,14 @@ def test_it_runs_its_module_with_its_file_as_its_user(module: str, unit: str) ->
     assert said(unit, "User") == [f"gatepost-{module}"]
     assert said(unit, "StateDirectory") == [f"gatepost/{module}"]
     import_module(f"{module}.settings")
+
+
+def test_what_drains_a_proxy_before_it_is_stopped_is_a_command() -> None:
+    lines = (SHIPPED / "drain.conf").read_text().splitlines()
+    (command,) = [one.partition("=-")[2] for one in lines if one.startswith("ExecStop=")]
+    program, *words = command.replace("%i", "2").split()
+    assert program == "/opt/gatepost/current/bin/gatepost"
+    assert run([*words, "--help"]) == 0
 
 
 @pytest.mark.parametrize("unit", SETTINGS)

@@ -16,6 +16,9 @@ from gatepost.envelope import Envelope, encode
 from gatepost.errors import NotFound, Unavailable
 from gatepost.queue import Entry, Queues, connect
 from main_server.database import Ledger
+from main_server.pauses import service as pauses
+from main_server.pauses.repository import What
+from main_server.pauses.service import Order
 from main_server.reading.documents import message_document
 from main_server.reading.story import Story, story_of
 from main_server.users.viewer import Viewer
@@ -180,3 +183,23 @@ async def test_the_command_tells_it_while_the_ledger_is_down(
     out = capsys.readouterr().out
     assert "The ledger does not answer: it takes the message" in " ".join(out.split())
     assert "Accepted: from" in out
+
+
+async def test_who_shares_a_paused_queue_hears_since_when_and_no_more(
+    town: Town, queues: Queues
+) -> None:
+    """By whom and why is for those who run the place (I12)."""
+    envelope = town.client("a").envelope()
+    town.client("a").register(envelope)
+    await waits(queues, envelope)
+    order = Order("shell:ann", "b.example is on fire", datetime.now(UTC))
+    pauses.pause(town.engine, What.QUEUE, {"message_queue": None}, order)
+    try:
+        for viewer in (town.user("a"), town.admin(), SUPER, None):
+            why = (await story(town, queues, envelope, viewer)).told.why
+            assert why.startswith("Its queue is paused since ")
+            whole = viewer in (SUPER, None)
+            assert ("by ann at a shell, “b.example is on fire”" in why) == whole
+            assert ("fire" in why) == whole
+    finally:
+        pauses.resume(town.engine, What.QUEUE, {"message_queue": None}, order)
