@@ -34,7 +34,8 @@ OF_US = re.compile(r"\b(?:(?:gatepost|node)[_:][a-z0-9_:]+[a-z0-9]|up)\b", re.IG
 COMPARED = re.compile(r"\s(?:[=!]=|[<>]=?)\s[\d.*\s]+$")
 NOT_OURS = {"__name__", "job", "instance", "le"}
 LONG_NUMBER = re.compile(r"\d{5}")
-MOST_VALUES = 40
+MOST_VALUES = 250
+"""There are more routes than of anything else."""
 SECONDS = 20.0
 
 
