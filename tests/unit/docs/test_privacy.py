@@ -131,7 +131,7 @@ def test_content_lies_readable_nowhere() -> None:
     for kind in ("body", "number"):
         for place in ("redis", "ledger", "backups"):
             assert form_of(kind, place) == "sealed"
-        for place in ("lake", "logs", "metrics", "traces"):
+        for place in ("lake", "logs", "metrics", "traces", "support"):
             assert form_of(kind, place) == "absent"
 
 
