@@ -22,6 +22,13 @@ from tests.unit.systemd.units import DAEMONS, OURS, SHIPPED, instance, said, ser
 from worker.settings import WorkerSettings
 
 EXPOSED_AT_MOST = 1.5
+METRICS = "/var/lib/gatepost/metrics"
+NIGHTLY = {
+    "nightly": "analytics/config.yaml",
+    "retention": "main_server/retention/config.yaml",
+    "backup": "main_server/backup/config.yaml",
+}
+"""What runs at night, by its unit, and the sample of its settings."""
 SETTINGS: dict[str, type[ServiceSettings]] = {
     "gatepost-main-server.service": MainServerSettings,
     "gatepost-portal.service": PortalSettings,
@@ -190,3 +197,17 @@ def test_nothing_of_ours_looks_where_it_is_not_let() -> None:
 def test_no_unit_can_be_written_by_others() -> None:
     for file in SHIPPED.rglob("*"):
         assert not file.stat().st_mode & stat.S_IWOTH
+
+
+def test_what_runs_at_night_may_write_its_metrics_where_it_is_told_to() -> None:
+    for job, sample in NIGHTLY.items():
+        told = re.findall(r"metrics_folder: (\S+)", (SHIPPED.parent / sample).read_text())
+        assert told == [METRICS]
+        assert f"-{METRICS}" in " ".join(said(f"gatepost-{job}.service", "ReadWritePaths")).split()
+    lines = (SHIPPED / "gatepost.tmpfiles").read_text().splitlines()
+    (made,) = [line.split() for line in lines if METRICS in line]
+    assert made[2:5] == ["1775", "root", "gatepost-metrics"], "the node exporter is somebody else"
+    members = (SHIPPED / "gatepost.sysusers").read_text()
+    for job in NIGHTLY:
+        (user,) = said(f"gatepost-{job}.service", "User")
+        assert re.search(rf"^m {user} +gatepost-metrics$", members, re.MULTILINE)
