@@ -38,6 +38,8 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     timeline: list[Step]
     registered: bool = True
     """Whether the ledger has it; if not, all of this is what the queue knows."""
+    as_of: str | None = None
+    """Of when it is, where that is long ago: a replica of the ledger lags behind."""
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +68,8 @@ class MessagePage(msgspec.Struct, frozen=True):
     kept_days: int | None = None
     """For how many days such messages are kept; of different clients, the most."""
     kept_days_at_least: int | None = None
+    as_of: str | None = None
+    """Of when it is, where that is long ago: a replica of the ledger lags behind."""
 
 
 class SenderSearch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

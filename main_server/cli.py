@@ -25,6 +25,7 @@ class Part(StrEnum):
     PUBLISHER = "publisher"
     BACKUP = "backup"
     RETENTION = "retention"
+    SHOWING = "showing"
 
 
 @db.command()
@@ -49,12 +50,12 @@ def grant(
     account: Annotated[str, typer.Argument(metavar="USER@HOST", help="A user that is there.")],
     config: ConfigFile = None,
 ) -> None:
-    """Give a user of the nightly work, or of backups, the rights that its part needs.
+    """Give a user of the nightly work, of backups or of a replica the rights that its part needs.
 
     `reader` reads messages into the lake, `publisher` writes the manifest and the reports, `backup`
     reads the ledger as a whole, `retention` takes away what is past its day (and needs PROCESS,
-    which only the server's own administrator gives). Needs a user that may grant; run it again
-    after each upgrade.
+    which only the server's own administrator gives), `showing` reads from a replica what people are
+    shown. Needs a user that may grant; run it again after each upgrade.
     """
     from main_server import ledger_commands
 

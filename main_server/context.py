@@ -19,12 +19,15 @@ from main_server.ca.revoked.source import LedgerSource
 from main_server.database import Ledger
 from main_server.keys.service import Keyring
 from main_server.overview.collecting import Collector
+from main_server.replica.shown import Shown
 from main_server.users.passwords import Passwords
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
     ledger: Ledger
+    shown: Shown
+    """What people see is read by this, and nothing that decides."""
     keyring: Keyring
     clock: Clock
     callers: Callers

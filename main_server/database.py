@@ -20,7 +20,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from gatepost.errors import LedgerUnavailable
-from main_server.settings import Database
+from main_server.settings import Database, Replica
 from main_server.tables import KEYS
 
 P = ParamSpec("P")
@@ -56,6 +56,10 @@ READ_SECONDS = 15
 """After so long a statement is given up here, though the server may go on with it."""
 
 
+REPLICA_SECONDS = 4
+"""The same at a replica: then there is time left to ask the ledger."""
+
+
 def create_ledger_engine(
     settings: Database, *, patient: bool = False, seconds: int = READ_SECONDS
 ) -> Engine:
@@ -72,6 +76,22 @@ def create_ledger_engine(
         hide_parameters=True,  # an error must not show what was to be stored
     ).execution_options(schema_translate_map={KEYS: settings.keys_schema})
     event.listen(engine, "connect", _set_up, insert=True)  # before anything asks for the modes
+    return engine
+
+
+def create_replica_engine(settings: Replica) -> Engine:
+    """Of what only reads: who doesn't answer soon is passed over, as the ledger can be asked. There
+    are no keys there, so whoever looks for them finds a schema that isn't."""
+    engine = create_engine(
+        settings.address(),
+        isolation_level="READ COMMITTED",
+        pool_size=settings.pool_size,
+        pool_timeout=1,
+        max_overflow=0,
+        connect_args={"connect_timeout": 1, "read_timeout": REPLICA_SECONDS},
+        hide_parameters=True,
+    )
+    event.listen(engine, "connect", _set_up, insert=True)
     return engine
 
 

@@ -55,6 +55,7 @@ PUBLISHED = (
     "report_attainment",
 )
 READ = ("answer_times",)
+SHOWN = ("messages", "attempts", "clients", "domains", "replica_pulse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,12 @@ def grant_dumping(engine: Engine, account: Account) -> None:
     """To read the ledger as a whole; what opens bodies is in another schema."""
     schema = engine.url.database
     _run(engine, [f"GRANT SELECT, SHOW VIEW ON `{schema}`.* TO {account}"])
+
+
+def grant_showing(engine: Engine, account: Account) -> None:
+    """To read what people are shown: nothing of who they are, and of messages what opens no body,
+    since the keys are in another schema."""
+    _run(engine, [f"GRANT SELECT ON {one} TO {account}" for one in SHOWN + PUBLISHED])
 
 
 def _run(engine: Engine, statements: Sequence[str]) -> None:

@@ -19,6 +19,7 @@ from main_server.granting import (
     grant_publishing,
     grant_reading,
     grant_retaining,
+    grant_showing,
     parse_account,
 )
 from main_server.settings import DatabaseOnly
@@ -57,6 +58,7 @@ def grant(part: str, account: str, config: Path | None) -> None:
         "publisher": grant_publishing,
         "backup": grant_dumping,
         "retention": retaining,
+        "showing": grant_showing,
     }
     try:
         give[part](create_ledger_engine(settings.database), parse_account(account))

@@ -48,6 +48,7 @@ from main_server.overview.collecting import Collector
 from main_server.overview.endpoints import create_router as create_overview_router
 from main_server.reading.endpoints import create_router as create_reading_router
 from main_server.reconcile.loop import Reconciler
+from main_server.replica.shown import open_shown
 from main_server.reports.answers import answers_loop
 from main_server.reports.endpoints import create_router as create_reports_router
 from main_server.retention import endpoints as retention
@@ -67,6 +68,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
     clock, redis_clock, callers = Clock(), Clock(), Callers()  # the ledger sets the first clock
     watched = Watch(child.log, settings, clock)
     ledger = Ledger(create_ledger_engine(settings.database), settings.database.pool_size)
+    shown = open_shown(child.log, ledger, clock, settings.replica)
     masters = MasterKeys(partial(read_master_keys, settings.keys.master_key_file))
     watch, safety = RedisWatch(), Safety(settings.environment == "production")
     redis = connect(settings.redis.address())
@@ -79,6 +81,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
             "redis": helpful(watch.problem),
             "clock": helpful(clock.note or redis_clock.note),
             "safety": needed(safety.problem),
+            **({"replica": helpful(shown.problem)} if settings.replica else {}),
         },
     )
     async with (
@@ -95,6 +98,7 @@ async def main(settings: MainServerSettings, child: Child) -> None:
             return
         context = Context(
             RequestLedger(ledger),
+            shown,
             keyring,
             clock,
             callers,
@@ -110,14 +114,14 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         watched.start(loops, child.stop, redis)
         loops.start(callers_loop(child.stop, child.log, ledger, clock, callers))
         loops.start(Reconciler(child.log, ledger, keyring, queues, clock).loop(child.stop))
-        loops.start(redrive_loop(child.stop, child.log, ledger, clock))
-        loops.start(audit_loop(child.stop, child.log, ledger, clock))
+        for loop in (redrive_loop, audit_loop, housekeeping_loop):
+            loops.start(loop(child.stop, child.log, ledger, clock))
         loops.start(redis_loop(child.stop, child.log, redis, watch, redis_clock))
         start_watching(loops, child.stop, redis, ledger, clock)
         context.overview.start(loops, child.stop, redis)
         loops.start(answers_loop(child.stop, ledger, clock, context.overview.heard))
-        loops.start(housekeeping_loop(child.stop, child.log, ledger, clock))
         loops.start(checks.loop(child.stop))
+        loops.start(shown.pulse_loop(child.stop))
         context.ca.start(loops, child.stop)
         loops.start(keys_loop(child.stop, child.log, ledger, keyring, redis_clock, settings.keys))
         _start_ports(loops, child, context, watched, settings.trusted_proxies)

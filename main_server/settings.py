@@ -26,6 +26,19 @@ class Database(DatabaseAddress):
     """Connections of each process."""
 
 
+class Replica(DatabaseAddress):
+    """A replica of the ledger, for what people are shown in the portal: lists, searches, messages
+    that have ended, reports."""
+
+    user: str = "gatepost_showing"
+    """Who we are there; their rights are those of `gatepost db grant showing`."""
+    pool_size: Annotated[int, Field(ge=1, le=100)] = 5
+    """Connections of each process."""
+    longest_lag: Annotated[float, Field(ge=2, le=3600)] = 60.0
+    """Seconds. When it is further behind, the ledger is asked; from 5 s on a page says how old it
+    is."""
+
+
 class Keys(Block):
     """The master key: 32 bytes in a file that only we may read. And where keys are backed up."""
 
@@ -114,6 +127,7 @@ class MainServerSettings(ServiceSettings):
     nobody else is that header taken."""
     tls: Tls
     database: Database = Database()
+    replica: Replica | None = None
     redis: Redis = Redis()
     keys: Keys
     ca: Authority

@@ -713,6 +713,14 @@ answer_times = Table(
     **_OPTIONS,
 )
 
+replica_pulse = Table(
+    "replica_pulse",
+    metadata,
+    Column("one", SmallInteger, primary_key=True, autoincrement=False),
+    Column("at", _time(), nullable=False),
+    **_OPTIONS,
+)
+
 destroyed_keys = Table(
     "destroyed_keys",
     metadata,

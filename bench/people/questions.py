@@ -15,7 +15,7 @@ from main_server.database import transact
 from main_server.failed.listing import count_by_reason
 from main_server.keys.service import Keyring
 from main_server.reading.asking import asked_by, macs_of, span_of
-from main_server.reading.search import Query, search
+from main_server.reading.search import Query, search, with_numbers
 from main_server.users.viewer import Viewer
 from portal.filters import Filters
 
@@ -144,7 +144,8 @@ class Counter:
             status = "failed"
             count_by_reason(self._engine, viewer, Query(span, asked, status))
         wanted = Query(span, asked, status, macs_of(given.get("sender")), given.get("reason"))
-        page = search(self._engine, self._ring, viewer, wanted)
+        found = search(self._engine, viewer, wanted)
+        page = with_numbers(self._engine, self._ring, found)
         return page.before.hex() if page.before else None
 
     def _read(self) -> int:

@@ -155,3 +155,5 @@ class Reports(msgspec.Struct, frozen=True, kw_only=True):
     unusual: list[Unusual]
     foreseen: list[Foreseen]
     attained: list[Attained]
+    as_of: str | None = None
+    """Of when what is published is, where that is long ago: a replica of the ledger lags behind."""

@@ -24,7 +24,7 @@ from main_server.reading.endpoints import answer, cross, now_of
 from main_server.reading.listed.repository import Span
 from main_server.reading.scope import Asked, domain_within
 from main_server.reading.search import Query as Wanted
-from main_server.reading.search import search
+from main_server.reading.search import search, with_numbers
 from main_server.reading.timeline import reason_in_words
 from main_server.sessions.viewing import viewer_of
 from main_server.users.viewer import UserRole, Viewer
@@ -66,7 +66,8 @@ def create_router(context: Context) -> APIRouter:
         await cross(context, asker, "failed.listed", asked, {"reason": why})
         span = span_of(first, end, now_of(context), before)
         wanted = Wanted(span, asked, "failed", reason=why)
-        page = await context.ledger.run(search, context.keyring, asker, wanted)
+        found = await context.ledger.run(search, asker, wanted)
+        page = await context.ledger.run(with_numbers, context.keyring, found)
         return answer(page_document(page))
 
     @router.post("/redrive")

@@ -24,8 +24,8 @@ from main_server.reading.masking import mask
 from main_server.reading.opening import Opening, open_message
 from main_server.reading.scope import Asked, domain_within
 from main_server.reading.search import Query as Wanted
-from main_server.reading.search import search
-from main_server.reading.story import story_of
+from main_server.reading.search import search, with_numbers
+from main_server.reading.story import Story, ended_story, story_of
 from main_server.retention.spoken import days_kept
 from main_server.sessions.viewing import viewer_of
 from main_server.users.viewer import Viewer
@@ -64,9 +64,11 @@ def create_router(context: Context) -> APIRouter:
         wanted = Wanted(span, asked, status.value if status else None, macs_of(sender))
         details = {"status": status, "number": bool(sender), "page": before or "first"}
         await cross(context, asker, "messages.listed", asked, details)
-        page = await context.ledger.run(search, context.keyring, asker, wanted)
+        as_of = context.shown.as_of()
+        found = await context.shown.run(search, asker, wanted)
+        page = await context.ledger.run(with_numbers, context.keyring, found)
         kept = await context.ledger.run(days_kept, asker, asked)
-        return answer(msgspec.structs.replace(page_document(page), **kept))
+        return answer(msgspec.structs.replace(page_document(page), as_of=as_of, **kept))
 
     @router.post("/sender")
     async def name_sender(request: Request, asker: Viewer = viewer) -> Response:
@@ -76,10 +78,10 @@ def create_router(context: Context) -> APIRouter:
 
     @router.get("/{message_id}")
     async def show_message(message_id: UUID, asker: Viewer = viewer) -> Response:
-        story = await story_of(context.ledger, context.queues, message_id, asker, now_of(context))
+        story, as_of = await _story_of(context, message_id, asker)
         asked = Asked(story.row.domain, story.row.client_id)
         await cross(context, asker, "message.seen", asked, {"message_id": str(message_id)})
-        return answer(message_document(story))
+        return answer(msgspec.structs.replace(message_document(story), as_of=as_of))
 
     @router.post("/{message_id}/open")
     async def open_one(message_id: UUID, request: Request, asker: Viewer = viewer) -> Response:
@@ -96,6 +98,15 @@ def create_router(context: Context) -> APIRouter:
         return answer(OpenedMessage(str(message_id), number, content.message_body))
 
     return router
+
+
+async def _story_of(context: Context, message_id: UUID, asker: Viewer) -> tuple[Story, str | None]:
+    """And of when it is, if that is long ago. Of what has not ended the ledger itself tells: beside
+    what the queue says now, an old row would tell of a loss that there is not."""
+    now, as_of = now_of(context), context.shown.as_of()
+    if ended := await context.shown.run(ended_story, message_id, asker, now):
+        return ended, as_of
+    return await story_of(context.ledger, context.queues, message_id, asker, now), None
 
 
 async def cross(

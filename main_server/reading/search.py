@@ -64,6 +64,15 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
+class Unnamed:
+    """A page, before the numbers are read."""
+
+    entries: list[Entry]
+    before: bytes | None
+    full: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """`before` is where the following page ends, if there may be more. One that isn't `full` then
     holds less than it could, because it has looked at all that it may."""
@@ -81,7 +90,9 @@ class Walked:
     horizon: bytes | None
 
 
-def search(engine: Engine, keyring: Keyring, viewer: Viewer, query: Query) -> Page:
+def search(engine: Engine, viewer: Viewer, query: Query) -> Unnamed:
+    """Without the numbers, which only who has the keys can tell."""
+
     def work(connection: Connection) -> tuple[list[Entry], Walked]:
         walked = walk(connection, viewer, query, PAGE + 1)
         ids = [one.message_id for one in walked.found[:PAGE]]
@@ -90,7 +101,12 @@ def search(engine: Engine, keyring: Keyring, viewer: Viewer, query: Query) -> Pa
     entries, walked = transact(engine, work)
     full = len(walked.found) > PAGE
     before = walked.found[PAGE - 1].message_id if full else walked.horizon
-    return Page(_with_numbers(engine, keyring, entries), before, full)
+    return Unnamed(entries, before, full)
+
+
+def with_numbers(engine: Engine, keyring: Keyring, page: Unnamed) -> Page:
+    listed = [Listed(one, _number_of(engine, keyring, one)) for one in page.entries]
+    return Page(listed, page.before, page.full)
 
 
 def walk(
@@ -106,10 +122,6 @@ def walk(
         return _walk_all(connection, query, most)
     lanes = [Lane(one, query.status, mac) for one in clients for mac in query.macs or (None,)]
     return _walk_lanes(connection, lanes, query, most, rows or query.is_in_rows)
-
-
-def _with_numbers(engine: Engine, keyring: Keyring, entries: Sequence[Entry]) -> list[Listed]:
-    return [Listed(one, _number_of(engine, keyring, one)) for one in entries]
 
 
 def _clients(

@@ -63,6 +63,14 @@ async def story_of(
     return Story(row, tell(row, attempts, where, _naive(now)))
 
 
+def ended_story(engine: Engine, message_id: UUID, viewer: Viewer, now: datetime) -> Story | None:
+    """None where it has not ended, as far as these rows say."""
+    found = _read(engine, message_id, viewer)
+    if found is None or found[0].status == "queued":
+        return None
+    return Story(found[0], tell(*found, Whereabouts(answered=True), _naive(now)))
+
+
 async def ask_queue(queues: Queues, row: Row) -> Whereabouts:
     try:
         async with asyncio.timeout(QUEUE_SECONDS):

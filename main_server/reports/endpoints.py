@@ -45,7 +45,9 @@ def create_router(context: Context) -> APIRouter:
         details = {"from": str(span[0]), "to": str(span[1])}
         await cross(context, asker, "reports.seen", asked, details)
         wanted = wanted_by(asker, asked, span)
-        found = await context.ledger.run(transact, partial(read_reports, asked=wanted))
+        as_of = context.shown.as_of()
+        found = await context.shown.run(transact, partial(read_reports, asked=wanted))
+        found = msgspec.structs.replace(found, as_of=as_of)
         return answer(found if asker.role is UserRole.SUPER_ADMIN else for_domain(asker, found))
 
     return router

@@ -22,6 +22,7 @@ from main_server.context import Context
 from main_server.database import Ledger
 from main_server.keys.service import Keyring
 from main_server.process import create_app
+from main_server.replica.shown import Shown
 from main_server.users.passwords import Passwords
 from tests.heard import HeardLog
 from tests.integration.main_server.people import PASSWORD, People
@@ -100,11 +101,24 @@ class Office:
 
 
 @asynccontextmanager
-async def opened_office(engine: Engine, ring: Keyring) -> AsyncIterator[Office]:
+async def opened_office(
+    engine: Engine, ring: Keyring, shown: Shown | None = None
+) -> AsyncIterator[Office]:
     ledger, nobody, clock = Ledger(engine, 2), cast(Any, None), Stopped()
     there = cast(Any, AsPortal())
     context = Context(
-        ledger, ring, clock, there, nobody, there, nobody, Passwords(), nobody, nobody, True
+        ledger,
+        shown or Shown(HeardLog(), ledger, clock),
+        ring,
+        clock,
+        there,
+        nobody,
+        there,
+        nobody,
+        Passwords(),
+        nobody,
+        nobody,
+        True,
     )
     app = create_app(context)
     whole: Any = Requests(AsPortal(app), HeardLog(), RequestMetrics(f"office{next(_numbers)}"))

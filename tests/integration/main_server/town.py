@@ -16,7 +16,7 @@ from main_server.database import transact
 from main_server.keys.service import Keyring
 from main_server.reading.listed.repository import Span
 from main_server.reading.scope import Asked
-from main_server.reading.search import Page, Query, search
+from main_server.reading.search import Page, Query, search, with_numbers
 from main_server.tables import domains
 from main_server.users.viewer import UserRole, Viewer
 from tests.integration.main_server.conftest import Room
@@ -58,7 +58,7 @@ class Town:
     def find(self, viewer: Viewer, **given: Any) -> Page:
         asked = Asked(given.pop("domain", None), given.pop("client", None))
         query = Query(given.pop("span", span()), asked, **given)
-        return search(self.engine, self.ring, viewer, query)
+        return with_numbers(self.engine, self.ring, search(self.engine, viewer, query))
 
     def found(self, viewer: Viewer, **given: Any) -> list[UUID]:
         return [UUID(bytes=one.entry.message_id) for one in self.find(viewer, **given).messages]

@@ -91,7 +91,7 @@ def reports(**given: Any) -> Reports:
 EVERY = [
     reports(),
     reports(domain=None, grouped_by="domain", by="month", more_groups=0, before=None),
-    reports(senders=Senders(5, False)),
+    reports(senders=Senders(5, False), as_of=NOW),
     reports(before=Period(28, NOTHING, UNKNOWN)),
     *(reports(**EMPTY, last_run=run) for run in RUNS),
     *(reports(**EMPTY, published_first=None, published_until=None, last_run=run) for run in RUNS),

@@ -138,7 +138,7 @@ SOME = [
 ]
 PAGES = [
     MessagePage(some, before, looked, *kept)
-    for some, kept in (([], (30, 30)), (SOME, (None, None)), (SOME, (90, 10)))
+    for some, kept in (([], (30, 30, NOW)), (SOME, (None, None)), (SOME, (90, 10, NOW)))
     for before, looked in ((None, None), ("ff", None), ("ff", NOW))
 ]
 SOME_REASONS = [FailedReason(HOSTILE, HOSTILE, 3, True), FailedReason(None, HOSTILE, 1, True)]
@@ -158,7 +158,7 @@ CASES += [
         message(),
         message(readable=False, generation=2, duplicate_of=HOSTILE),
         message(readable=False, registered=False),
-        message(status="failed"),
+        message(status="failed", as_of=NOW),
     )
     for opened in (None, OpenedMessage("m", HOSTILE, HOSTILE))
     for problem in WRONG

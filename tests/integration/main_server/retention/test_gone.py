@@ -82,8 +82,8 @@ def test_a_redrive_that_was_under_way_comes_to_its_end(house: Old) -> None:
 def test_lists_and_pages_have_nothing_of_it(house: Old, gone: Envelope) -> None:
     for status in (None, "failed"):
         query = Query(Span(*EVERYTHING), Asked(client_id=house.a.client_id), status)
-        found = search(house.engine, house.main_server(), EVE, query).messages
-        assert gone.message_id.bytes not in {one.entry.message_id for one in found}
+        found = search(house.engine, EVE, query).entries
+        assert gone.message_id.bytes not in {one.message_id for one in found}
     key = gone.message_id.bytes
     assert transact(house.engine, partial(reading.find_row, message_id=key)) is None
     status_of = partial(find_status, message_id=key, client_id=house.a.client_id)

@@ -1,0 +1,1 @@
+"""A replica of the ledger, for what people are shown."""
