@@ -24,7 +24,7 @@ def see_nights(site: Site) -> Iterator[Finding]:
     settings = site.of("analytics", AnalyticsSettings)
     if settings is None:
         return
-    now = utc_now()
+    now, status = utc_now(), f"gatepost analytics status --config {site.parts['analytics'].file}"
     try:
         with create_ledger_engine(settings.database.address(), SECONDS).connect() as connection:
             latest = max(repository.sealed_by_day(connection), default=None)
@@ -35,9 +35,10 @@ def see_nights(site: Site) -> Iterator[Finding]:
     if latest is None and first is not None:
         latest = from_ms(id_ms(UUID(bytes=first))).date() - timedelta(days=1)
     if missing := missing_nights(now, latest):
-        yield wrong(f"{plural(missing, 'night')} are missing")
+        yield wrong(f"{plural(missing, 'night')} are missing", status)
     elif runs and runs[0].state == "failed":
-        yield warning(f"the last run has failed: {runs[0].reason or 'no reason was noted'}")
+        words = f"the last run has failed: {runs[0].reason or 'no reason was noted'}"
+        yield warning(words, status)
     else:
         yield fine(f"the reports go up to {latest}" if latest else "there is nothing to report yet")
 

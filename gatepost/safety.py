@@ -1,9 +1,10 @@
-"""What must not be in production: secrets out of a sample, private files that others can read.
+"""What must not be: secrets out of a sample, private files that others can read, core dumps.
 
-Each function returns what is wrong, in words that say what to do; never the secret.
+What judges returns what is wrong, in words that say what to do; never the secret.
 """
 
 import os
+import resource
 import stat
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -55,3 +56,8 @@ def password_faults(password: str, user: str = "") -> list[str]:
 def url_password_faults(url: str) -> list[str]:
     parts = urlsplit(url)
     return password_faults(unquote(parts.password or ""), unquote(parts.username or ""))
+
+
+def forbid_core_dumps() -> None:
+    """Of a command that has something secret in its memory."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))

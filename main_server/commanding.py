@@ -1,6 +1,5 @@
 """What goes wrong in a command of ours, in the command's words and exit codes."""
 
-import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,11 +15,6 @@ from gatepost.errors import (
 )
 
 _UNKNOWN_COLUMN = 1054
-
-
-def forbid_core_dumps() -> None:
-    """Of a command that has something secret in its memory."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
 @contextmanager

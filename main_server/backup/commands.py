@@ -13,6 +13,7 @@ from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
 from gatepost.cli.words import duration, plural
 from gatepost.errors import ConfigurationError
+from gatepost.safety import forbid_core_dumps
 from gatepost.settings import load
 from main_server.backup import metrics
 from main_server.backup.content import LEDGER, Backup, Opened, find, find_all
@@ -20,7 +21,7 @@ from main_server.backup.create import create
 from main_server.backup.restore import drill, extract_files, restore
 from main_server.backup.settings import BackupSettings
 from main_server.backup.verify import verify
-from main_server.commanding import forbid_core_dumps, in_words
+from main_server.commanding import in_words
 from main_server.database import open_ledger
 from main_server.keys.backup.form import read_passphrase
 

@@ -19,12 +19,13 @@ from gatepost.cli.failure import EXIT_OF_KIND, Failure
 from gatepost.cli.words import plural
 from gatepost.queue import connect
 from gatepost.revocation import Revocations
+from gatepost.safety import forbid_core_dumps
 from gatepost.settings import load
 from main_server.ca.authorities import Authorities
 from main_server.ca.recovery import follow
 from main_server.ca.revocation import publish
 from main_server.ca.revoked.repository import read_revocations
-from main_server.commanding import forbid_core_dumps, in_words
+from main_server.commanding import in_words
 from main_server.database import open_ledger, transact
 from main_server.settings import CaOnly
 

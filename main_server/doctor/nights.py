@@ -21,6 +21,7 @@ from gatepost.cli.doctor.look import (
     warning,
     wrong,
 )
+from gatepost.cli.doctor.looks.settings import command_in
 from gatepost.cli.words import ago
 from gatepost.errors import ConfigurationError
 from gatepost.settings import ServiceSettings, load
@@ -30,6 +31,7 @@ from main_server.backup.metrics import LAST_DRILL
 from main_server.backup.settings import BackupSettings
 from main_server.doctor.asking import Here, asking, here, of_ledger
 from main_server.retention.runs import repository as runs
+from main_server.retention.settings import RetentionSettings
 
 S = TypeVar("S", bound=ServiceSettings)
 BACKUP_EVERY, DRILL_EVERY, RETAIN_EVERY = (
@@ -38,7 +40,28 @@ BACKUP_EVERY, DRILL_EVERY, RETAIN_EVERY = (
     timedelta(hours=26),
 )
 CHECK_EVERY = timedelta(days=2)
+NIGHTLY: dict[str, type[ServiceSettings]] = {
+    "backup": BackupSettings,
+    "retention": RetentionSettings,
+}
 DRILLED = "gatepost_backup_drill_last_success_timestamp_seconds"
+
+
+def see_settings(one: Here) -> Findings:
+    """Those of commands that run at night; the services' own are looked at elsewhere."""
+    for name, kind in NIGHTLY.items():
+        if not (file := one.beside(name)).is_file():
+            continue
+        try:
+            settings = load(kind, file)
+        except ConfigurationError as error:
+            yield wrong(f"{name}: {error.detail}", f"gatepost {name} --help")
+            continue
+        strictly = wrong if settings.environment == "production" else warning
+        faults = settings.faults()
+        yield from (strictly(f"{name}: {fault}", command_in(fault)) for fault in faults)
+        if not faults:
+            yield fine(f"{name}: {file} is in order")
 
 
 def see_backup(one: Here) -> Findings:
@@ -78,17 +101,19 @@ def see_retention(one: Here) -> Findings:
     yield warning(found.found, run) if found.command else found
 
 
-def see_audit(_one: Here, connection: Connection) -> Findings:
+def see_audit(one: Here, connection: Connection) -> Findings:
     """Main servers check it once a day; to walk all of it takes too long for a look."""
+    verify = f"gatepost audit verify --config {one.file}"
     last = find_last_ended(connection)
     if last is None or last.ended_at is None:
         yield fine("it was not checked yet")
     elif last.fault:
-        yield wrong(f"the check of {last.created_at:%Y-%m-%d %H:%M} UTC has found: {last.fault}")
+        when = f"{last.created_at:%Y-%m-%d %H:%M} UTC"
+        yield wrong(f"the check of {when} has found: {last.fault}", verify)
     else:
         ended = last.ended_at.replace(tzinfo=UTC)
-        found = judge_age("it was found whole", ended, CHECK_EVERY, "gatepost audit verify")
-        yield warning(found.found) if found.command else found
+        found = judge_age("it was found whole", ended, CHECK_EVERY, verify)
+        yield warning(found.found, verify) if found.command else found
 
 
 def judge_age(what: str, at: datetime | None, most: timedelta, command: str) -> Finding:
@@ -105,8 +130,9 @@ def _beside(one: Here, name: str, kind: type[S]) -> S | None:
         return None
     try:
         return load(kind, file)
-    except ConfigurationError as error:
-        raise CantTell(error.detail, f"gatepost {name} --help") from None
+    except ConfigurationError:
+        words = f"the settings of {name} can't be used"
+        raise CantTell(words, "gatepost doctor nightly-settings") from None
 
 
 def _metrics(file: Path) -> Mapping[str, float]:
@@ -119,6 +145,13 @@ def _metrics(file: Path) -> Mapping[str, float]:
 
 
 LOOKS = (
+    Look(
+        name="nightly-settings",
+        at="the settings of backup and retention, their passwords and private files",
+        why="with settings that can't be used nothing happens at night",
+        mend="gatepost backup --help",
+        see=here(see_settings),
+    ),
     Look(
         name="backup",
         at="when the last backup was made",

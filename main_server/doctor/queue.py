@@ -72,22 +72,25 @@ def see_waiting(one: Here) -> list[Finding]:
     with asking(one) as connection:
         names = domains.list_queues(connection)
 
+    look = f"gatepost queue list --config {one.file}"
+
     async def read(redis: Redis) -> list[Finding]:
         queues = Queues(redis, one.settings.redis.queue_name)
         found = []
         for name in names:
             queue = queues.named(name)
             stats = await queue.stats()
-            found.append(judge_waiting(queue.name, stats.waiting, stats.oldest_ms))
+            found.append(judge_waiting(queue.name, stats.waiting, stats.oldest_ms, look))
         return found
 
     return ask(one.settings.redis, read)
 
 
-def judge_waiting(queue: str, waiting: int, oldest_ms: int) -> Finding:
+def judge_waiting(queue: str, waiting: int, oldest_ms: int, look: str) -> Finding:
     words = f"{queue}: {plural(waiting, 'message')}"
     if oldest_ms > BEHIND_MS:
-        return warning(f"{words}; one has waited for a worker for {duration(oldest_ms / 1000)}")
+        words = f"{words}; one has waited for a worker for {duration(oldest_ms / 1000)}"
+        return warning(words, look)
     return fine(words)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
@@ -17,9 +18,9 @@ BUSY = 0.8
 LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
-async def see_persistence(_one: Here, redis: Redis) -> list[Finding]:
+async def see_persistence(one: Here, redis: Redis) -> list[Finding]:
     """What the settings say, and whether it comes to pass."""
-    found = [finding for name, finding in await _faults(redis) if name != EVICTION]
+    found = [finding for name, finding in await _faults(one, redis) if name != EVICTION]
     state = await redis.info("persistence")
     for name in ("aof_last_write_status", "aof_last_bgrewrite_status"):
         if state.get(name, "ok") != "ok":
@@ -27,31 +28,39 @@ async def see_persistence(_one: Here, redis: Redis) -> list[Finding]:
     return found or [fine("each write is on disk before it is answered")]
 
 
-async def see_eviction(_one: Here, redis: Redis) -> list[Finding]:
-    found = [finding for name, finding in await _faults(redis) if name == EVICTION]
+async def see_eviction(one: Here, redis: Redis) -> list[Finding]:
+    found = [finding for name, finding in await _faults(one, redis) if name == EVICTION]
     return found or [fine("nothing is evicted: a full Redis refuses")]
 
 
-async def see_memory(_one: Here, redis: Redis) -> list[Finding]:
-    return [judge_memory(await redis.info("memory"))]
+async def see_memory(one: Here, redis: Redis) -> list[Finding]:
+    return [judge_memory(await redis.info("memory"), as_operator(one))]
 
 
-def judge_memory(state: Mapping[str, int]) -> Finding:
+def judge_memory(state: Mapping[str, int], cli: str) -> Finding:
     used, most = int(state["used_memory"]), int(state["maxmemory"])
     if not most:
-        return warning("maxmemory is not set: Redis grows until the kernel ends something")
+        words = "maxmemory is not set: Redis grows until the kernel ends something"
+        return warning(words, f"{cli} CONFIG SET maxmemory 2gb")
     words = f"{used / most:.0%} of {most / 2**20:,.0f} MiB is used"
     return warning(words, "gatepost doctor queue") if used >= BUSY * most else fine(words)
 
 
-async def _faults(redis: Redis) -> list[tuple[str, Finding]]:
+def as_operator(one: Here) -> str:
+    """Of the users in infra/users.acl the one who may do everything; it asks for the password."""
+    address = urlsplit(one.settings.redis.address())
+    place = f"-h {address.hostname} -p {address.port or 6379}"
+    return f"redis-cli {place} --user operator --askpass"
+
+
+async def _faults(one: Here, redis: Redis) -> list[tuple[str, Finding]]:
     """With the setting that each is about."""
     found = []
     for fault in await read_redis_faults(redis):
         name = fault.split(" ")[0]
         if name not in REDIS:
-            raise CantTell(fault, "redis-cli ACL LIST")
-        found.append((name, wrong(fault, f"redis-cli CONFIG SET {name} {REDIS[name]}")))
+            raise CantTell(fault, f"{as_operator(one)} ACL LIST")
+        found.append((name, wrong(fault, f"{as_operator(one)} CONFIG SET {name} {REDIS[name]}")))
     return found
 
 
@@ -68,7 +77,7 @@ async def see_redis_disk(_one: Here, redis: Redis) -> list[Finding]:
     try:
         folder = (await redis.config_get("dir")).get("dir")
     except ResponseError:
-        return [unknown("Redis does not say where its files are", "redis-cli CONFIG GET dir")]
+        return [unknown("Redis does not say where its files are")]
     kwargs = redis.connection_pool.connection_kwargs
     if folder is None or kwargs.get("host") not in LOCAL:
         return []
@@ -87,14 +96,14 @@ LOOKS = (
         name="redis-eviction",
         at="what Redis does when its memory is full",
         why="evicted is lost; refused is tried again",
-        mend=f"redis-cli CONFIG SET {EVICTION} {REDIS[EVICTION]}",
+        mend=f"redis-cli --user operator --askpass CONFIG SET {EVICTION} {REDIS[EVICTION]}",
         see=of_redis(see_eviction),
     ),
     Look(
         name="redis-memory",
         at="how much of its memory Redis uses",
         why="a full Redis accepts nothing until it has been drained",
-        mend="redis-cli CONFIG SET maxmemory 2gb",
+        mend="redis-cli --user operator --askpass CONFIG SET maxmemory 2gb",
         see=of_redis(see_memory),
     ),
     Look(

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
+from gatepost.safety import forbid_core_dumps
 from gatepost.settings import load
-from main_server.commanding import forbid_core_dumps, in_words
+from main_server.commanding import in_words
 from main_server.database import open_ledger
 from main_server.keys.key_file import read_master_keys
 from main_server.keys.master import MasterKeys

@@ -14,9 +14,10 @@ from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
 from gatepost.cli.words import moment
 from gatepost.people import UserRole
+from gatepost.safety import forbid_core_dumps
 from gatepost.settings import load
 from main_server.ca.opening import actor
-from main_server.commanding import forbid_core_dumps, in_words
+from main_server.commanding import in_words
 from main_server.database import open_ledger, transact
 from main_server.settings import UsersOnly
 from main_server.users import links, repository, service

@@ -15,6 +15,7 @@ from gatepost.cli.doctor.running import Seen, run_all
 from gatepost.cli.doctor.site import find_site
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
+from gatepost.safety import forbid_core_dumps
 
 EXITS = ((State.WRONG, 2), (State.WARNING, 1), (State.UNKNOWN, 3))
 """As monitoring plugins have them; the first of these that there is counts."""
@@ -28,6 +29,7 @@ def examine(
     *,
     json: bool,
 ) -> None:
+    forbid_core_dumps()
     output, looks = Output(json=json), chosen(all_looks(), names, without)
     if archive is not None:
         check_place(archive)

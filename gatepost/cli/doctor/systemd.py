@@ -25,8 +25,12 @@ class Systemd:
 
     @cached_property
     def units(self) -> dict[str, Mapping[str, str]]:
-        """Ours that are loaded, by name: what of each is in SHOWN."""
-        said = self._ask("show", "gatepost*", "--all", "--property", ",".join(SHOWN))
+        """Ours that are loaded, and those that only lie there, as a timer that is off: by name,
+        what of each is in SHOWN."""
+        lines = self._ask("list-unit-files", "gatepost*", "--no-legend", "--plain").splitlines()
+        files = [line.split()[0] for line in lines if line.startswith("gatepost")]
+        names = [name for name in files if "@." not in name]
+        said = self._ask("show", "gatepost*", *names, "--all", "--property", ",".join(SHOWN))
         return units_of(said)
 
     def instances(self, service: str) -> list[int]:

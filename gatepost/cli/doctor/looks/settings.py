@@ -42,7 +42,7 @@ def see_secrets(site: Site) -> Iterator[Finding]:
         strictly = wrong if settings.environment == "production" else warning
         faults = [*settings.faults(), *_open_secrets(part, settings)]
         for fault in faults:
-            yield strictly(f"{part.name}: {fault}", _command_in(fault))
+            yield strictly(f"{part.name}: {fault}", command_in(fault))
         if not faults:
             yield fine(f"{part.name}: passwords are strong, and private files are private")
 
@@ -55,7 +55,7 @@ def _open_secrets(part: Part, settings: ServiceSettings) -> Iterator[str]:
         yield f"{part.file} has a password in it, and can be read by others: chmod 640 {part.file}"
 
 
-def _command_in(fault: str) -> str | None:
+def command_in(fault: str) -> str | None:
     """Faults of files end with the command that mends them."""
     _, colon, command = fault.rpartition(": ")
     return command if colon and command.startswith("chmod ") else None

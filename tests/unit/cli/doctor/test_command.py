@@ -117,10 +117,18 @@ UnitFileState=enabled
 def test_what_is_to_run_here_systemd_knows(tmp_path: Path) -> None:
     """As a real systemctl says it, replayed: there is no systemd where tests run."""
     program = tmp_path / "systemctl"
-    program.write_text(f"#!/bin/sh\ncat <<'END'\n{SHOWN}END\n")
+    program.write_text(
+        "#!/bin/sh\n"
+        'if [ "$2" = list-unit-files ]; then\n'
+        "echo 'gatepost-backup.timer disabled enabled'; echo 'gatepost-proxy@.service disabled -'\n"
+        f"else echo \"$@\" > {tmp_path}/asked; cat <<'END'\n{SHOWN}END\nfi\n"
+    )
     program.chmod(0o755)
     systemd = Systemd(str(program))
     assert systemd.instances("proxy") == [1, 3]
+    asked = (tmp_path / "asked").read_text().split()
+    assert asked[1:4] == ["show", "gatepost*", "gatepost-backup.timer"]
+    assert "gatepost-proxy@.service" not in asked
     assert systemd.wants("main_server")
     assert not systemd.wants("portal")
     assert not systemd.wants("nothing")

@@ -210,12 +210,12 @@ def test_days_for_which_there_are_partitions(ahead: int, state: State) -> None:
 )
 def test_memory_of_redis(memory: tuple[int, int], state: State) -> None:
     used, most = memory
-    assert judge_memory({"used_memory": used, "maxmemory": most}).state is state
+    assert judge_memory({"used_memory": used, "maxmemory": most}, "redis-cli").state is state
 
 
 @pytest.mark.parametrize(("oldest", "state"), [(59_000, OK), (61_000, WARNING)])
 def test_a_queue_that_waits_for_workers(oldest: int, state: State) -> None:
-    assert judge_waiting("message_queue", 7, oldest).state is state
+    assert judge_waiting("message_queue", 7, oldest, "look").state is state
 
 
 @pytest.mark.parametrize(("age", "left", "state"), [(1, 23, OK), (5, 19, WARNING), (30, -6, WRONG)])
