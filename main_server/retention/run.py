@@ -9,7 +9,7 @@ is there it can be read, and once its key is gone no copy of it can.
 
 import os
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 from sqlalchemy import Connection, Engine
@@ -36,6 +36,8 @@ from main_server.retention.whole import drop_whole, left_over
 from main_server.settings import Keys
 
 LOCK = "gatepost.retention"
+RUNS_ARE_KEPT = timedelta(days=400)
+FORGOTTEN_AT_ONCE = 100
 
 
 class AnotherRuns(GatepostError):
@@ -117,6 +119,8 @@ def _begin(place: Place, foreseen: Foreseen) -> Run:
     policies = foreseen.policies.text()
     begun = Run(run_id, "running", place.actor, place.now, None, 0, 0, 0, policies, None)
     transact(place.engine, partial(runs.begin_run, run=begun))
+    old = place.now - RUNS_ARE_KEPT
+    transact(place.engine, partial(runs.forget_old, before=old, limit=FORGOTTEN_AT_ONCE))
     return begun
 
 

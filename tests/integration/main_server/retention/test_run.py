@@ -220,3 +220,15 @@ def test_senders_and_workers_get_on_while_it_runs(house: Old) -> None:
     assert (done.run.state, done.run.row_count, done.run.partition_count) == ("done", 80, 1)
     assert max(took) < 2
     house.assert_readable(*sent)
+
+
+def test_runs_of_long_ago_are_forgotten(house: Old) -> None:
+    house.sent(house.a, OLD)
+    house.run()
+    ages = (("retention_runs", "started_at"), ("retention_runs", "ended_at"))
+    with house.engine.begin() as connection:
+        for table, column in ages:
+            connection.execute(text(f"UPDATE {table} SET {column} = {column} - INTERVAL 401 DAY"))
+    latest = house.run().run.run_id
+    assert [row["run_id"] for row in house.rows_of("retention_runs")] == [latest]
+    assert {row["run_id"] for row in house.rows_of("retention_counts")} <= {latest}
