@@ -100,7 +100,7 @@ def _between(span: Span) -> dict[str, bytes]:
 
 def _domain_of(client_id: str) -> str:
     """What is counted is counted by clients: indexes have these, and not the domain's own column,
-    with which rows would be read whole, bodies and all (decision 0058)."""
+    with which rows would be read whole, bodies and all (decision 0051)."""
     return client_id.partition(":")[0]
 
 
