@@ -22,7 +22,7 @@ Yes = Annotated[bool, typer.Option("--yes", help="Don't ask.")]
 
 def install(
     wheel: Annotated[
-        Path | None, typer.Argument(metavar="[WHEEL]", help="Else that of the release that runs.")
+        Path | None, typer.Argument(metavar="WHEEL", help="Else that of the release that runs.")
     ] = None,
     host: Annotated[
         str | None, typer.Option(metavar="NAME", help="By which others reach this machine.")

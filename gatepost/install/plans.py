@@ -106,4 +106,4 @@ def _gone(machine: Machine, name: str) -> Step:
         else:
             place.unlink()
 
-    return Step(f"no {name}", lambda: not place.is_symlink() and not place.exists(), take_away)
+    return Step(f"{name} is gone", lambda: not place.is_symlink() and not place.exists(), take_away)

@@ -213,7 +213,11 @@ def remove(machine: Machine) -> list[Step]:
             lambda: not enabled(machine),
             lambda: machine.run("systemctl", "disable", *sorted(enabled(machine))),
         ),
-        Step(f"no units of it in {UNITS}", lambda: not ours(machine), lambda: _take_away(machine)),
+        Step(
+            f"its units are gone from {UNITS}",
+            lambda: not ours(machine),
+            lambda: _take_away(machine),
+        ),
     ]
 
 
