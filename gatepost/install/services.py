@@ -24,6 +24,10 @@ FIRST = (
     "gatepost-proxy@1.service",
     "gatepost-portal.service",
     "gatepost-backup.timer",
+    *(
+        f"gatepost-certificates@{name}.timer"
+        for name in ("main_server", "proxy", "worker", "portal")
+    ),
 )
 """What is enabled when a machine is new. Later it is the operator's choice."""
 WITH_ANALYTICS = ("gatepost-nightly.timer", "gatepost-retention.timer")
@@ -93,7 +97,8 @@ def _enabled(machine: Machine, names: tuple[str, ...], is_done: Callable[[], boo
     def do() -> None:
         machine.run("systemctl", "enable", *reversed(names))  # the target last: it is the mark
 
-    return Step(f"enabled: {', '.join(names)}", is_done, do)
+    words = ", ".join(name.removesuffix(".service") for name in names)
+    return Step(f"enabled: {words}", is_done, do)
 
 
 def enabled(machine: Machine) -> set[str]:

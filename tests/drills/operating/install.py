@@ -21,6 +21,9 @@ CONFIG = ("--config", "/etc/gatepost/main_server/config.yaml")
 PIP = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/packages"}
 KEPT = ("/etc/gatepost", "/etc/app_secrets", "/var/lib/gatepost/main_server/ca")
 KNOWN_WITHIN, UNKNOWN = 10.0, 8
+LOOKS_AT_LEAST = 50
+LEFT = {"clock", "disks", "redis-disk", "ledger-disk", "root-key", "backup-drill"}
+"""What doctor may complain of: a disk and a clock of somebody else's, and what install says."""
 SERVICES = ("redis", "main-server", "worker@1", "proxy@1", "portal")
 MESSAGE = json.dumps({"sender_number": "+1234567890", "message_body": "Hello"})
 
@@ -191,11 +194,14 @@ def its_jobs_run(operator: Operator) -> str:
 
 
 def doctor_finds_nothing_wrong(operator: Operator) -> str:
-    """But for what is so on this machine of a drill alone: it has no clock that is kept right, the
-    root's key is still there, and it has a disk, kernel and memory of somebody else's."""
+    """But for what is so on the machine of a drill, or is left to the operator."""
     done = operator.machine.call("gatepost", "doctor", "--json")
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    return json.dumps([one for one in found if one.get("state") != "ok"])[:4000]
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    found = [one for one in said if "look" in one]
+    demand(len(found) > LOOKS_AT_LEAST, f"doctor: {done.stdout} {done.stderr}")
+    bad = [one for one in found if one["state"] != "ok" and one["look"] not in LEFT]
+    demand(not bad, f"doctor finds {bad}")
+    return f"{len(found)} findings"
 
 
 def comes_up_by_itself(operator: Operator) -> str:
