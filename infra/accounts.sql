@@ -31,10 +31,6 @@ CREATE USER IF NOT EXISTS gatepost_retention@127.0.0.1 IDENTIFIED BY '@gatepost_
 ALTER USER gatepost_retention@127.0.0.1 IDENTIFIED BY '@gatepost_retention@';
 GRANT PROCESS ON *.* TO gatepost_retention@127.0.0.1;
 
--- What people are shown may be read from a replica, by a user with the rights of `gatepost db grant showing`.
-CREATE USER IF NOT EXISTS gatepost_showing@127.0.0.1 IDENTIFIED BY '@gatepost_showing@';
-ALTER USER gatepost_showing@127.0.0.1 IDENTIFIED BY '@gatepost_showing@';
-
 -- Migrations make and change the tables, and hand on the rights to them.
 CREATE USER IF NOT EXISTS gatepost_migrate@127.0.0.1 IDENTIFIED BY '@gatepost_migrate@';
 ALTER USER gatepost_migrate@127.0.0.1 IDENTIFIED BY '@gatepost_migrate@';

@@ -40,9 +40,10 @@ from tests.integration.main_server.conftest import KEYS_SCHEMA, MASTER, engine_o
 from tests.integration.main_server.office import Office, opened_office
 from tests.integration.main_server.people import People
 from tests.integration.main_server.town import Town, found_town
-from tests.replication import Pair, replicated
+from tests.replication import Pair, replicated, root_of
 
 WAIT = 20.0
+PASSWORD = "for a test alone"
 
 
 @dataclass
@@ -57,8 +58,8 @@ class House:
 
     @property
     def settings(self) -> Replica:
-        url = SecretStr(self.pair.replica.url("gatepost_showing"))
-        return Replica(url=url, longest_lag=2)
+        port, password = self.pair.replica.port, SecretStr(PASSWORD)
+        return Replica(port=port, password=password, longest_lag=2)
 
     def stop_following(self) -> None:
         self.pair.ask_replica("STOP SLAVE SQL_THREAD")
@@ -73,6 +74,9 @@ def house(engines: Engines, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     with replicated(engines, folder) as pair:
         migrator = engine_of(pair.primary.url("gatepost_migrate"))
         migrating.upgrade(migrator, KEYS_SCHEMA)
+        with root_of(pair.primary).connect() as connection:
+            user = f"CREATE USER gatepost_showing@127.0.0.1 IDENTIFIED BY '{PASSWORD}'"
+            connection.execute(text(user))
         grant_showing(migrator, parse_account("gatepost_showing@127.0.0.1"))
         migrator.dispose()
         engine = engine_of(pair.primary.url("gatepost_main"))
