@@ -27,8 +27,6 @@ GRANTED = {
 """What `gatepost db grant` calls each part, and its user."""
 RENAMED = {"default_time_zone": "time_zone", "transaction_isolation": "tx_isolation"}
 """What the server calls a setting that is called otherwise in its file."""
-OF_A_REPLICA = "gatepost_showing"
-"""Made by hand where there is a replica (docs/scaling.md): elsewhere nobody has its password."""
 MARK = "granted"
 _GRANT = re.compile(
     r"GRANT (?P<rights>.+?) ON (?P<what>\S+) TO (?P<who>[^\s;]+)"
@@ -66,8 +64,7 @@ def settings(machine: Machine, release: Release) -> Step:
 
 
 def accounts(machine: Machine, release: Release) -> Step:
-    lines = release.read("accounts.sql").decode().splitlines(keepends=True)
-    template = "".join(line for line in lines if OF_A_REPLICA not in line)
+    template = release.read("accounts.sql").decode()
 
     def statements() -> str:
         passwords = {u: password(machine, name) for u, name in DATABASE_PASSWORDS.items()}
