@@ -1,7 +1,7 @@
 """What a problem means for who is answered it: when it comes, what to do, may it be repeated.
 
 Each kind of gatepost.problem has its explanation in problems.toml, and none is there that has no
-kind. The `type` of a problem is a name and leads nowhere by itself (ADR 0056): `gatepost problem`
+kind. The `type` of a problem is a name and leads nowhere by itself (ADR 0053): `gatepost problem`
 and the page of that name do.
 """
 

@@ -21,7 +21,7 @@ repeated in one, only the places that are wrong.
 
 A `type` is a name, `urn:gatepost:problem:` and the last part, and leads to a page here under that
 part; `gatepost problem TYPE` tells the same on any machine that has the command
-([why a name](../decisions/0056-problem-types-are-names.md)).
+([why a name](../decisions/0053-problem-types-are-names.md)).
 
 | field | |
 |---|---|
