@@ -36,6 +36,8 @@ from tests.factories import BODY, HOSTS, NUMBER, Pair
 T = TypeVar("T")
 MESSAGES = "/api/v1/messages"
 PATIENCE = 20.0
+MANY = 16
+"""So many connections come to each of two processes, all but certainly."""
 
 
 def eventually(look: Callable[[], T], what: str, seconds: float = PATIENCE) -> T:
@@ -74,6 +76,15 @@ class Site:
         files = self.files(who) if isinstance(who, str) else who
         whole = {"timeout": 20, "trust_env": False} | options
         return httpx.Client(base_url=self.url(service), verify=client_context(files), **whole)
+
+    def wait_known(self, mine: TlsFiles) -> None:
+        """Until the proxy lets in who has this certificate, whichever of its processes is asked."""
+
+        def known() -> bool:
+            with self.calling(mine) as client:
+                return client.get("/api/v1/whoami").status_code == 200
+
+        eventually(lambda: all(known() for _ in range(MANY)), "the edge knows it")
 
     @cached_property
     def engine(self) -> Engine:

@@ -56,14 +56,6 @@ def files(folder: Path, said: dict[str, Any]) -> TlsFiles:
     return TlsFiles(*paths)
 
 
-def wait_known(site: Site, mine: TlsFiles) -> None:
-    def known() -> bool:
-        with site.calling(mine) as client:
-            return client.get("/api/v1/whoami").status_code == 200
-
-    eventually(lambda: all(known() for _ in range(6)), "the edge knows it")
-
-
 def audited(site: Site, action: str, subject: str) -> list[dict[str, Any]]:
     query = text("SELECT actor, details FROM audit_log WHERE action = :a AND subject = :s")
     with site.engine.connect() as connection:
@@ -87,7 +79,7 @@ def test_an_issued_certificate_sends_and_a_revoked_one_does_not(
     name = fresh()
     said = issued(admin, client_id=f"example.com:{name}")
     mine = files(tmp_path, said)
-    wait_known(site, mine)
+    site.wait_known(mine)
     with site.calling(mine) as client:
         accepted(post(client))
     (entry,) = audited(site, "certificate.issued", said["identity"])
@@ -208,7 +200,7 @@ def test_clients_are_created_limited_and_disabled(
     assert (created.status_code, created.json()["rate_per_second"]) == (201, 7)
     assert admin.post("/admin/clients", json={"client_id": client_id}).status_code == 409
     mine = files(tmp_path, issued(admin, client_id=client_id))
-    wait_known(site, mine)
+    site.wait_known(mine)
     changed = admin.patch(f"/admin/clients/{client_id}", json={"disabled": True, "burst": 9})
     assert changed.json()["disabled_at"] is not None
     assert (changed.json()["rate_per_second"], changed.json()["burst"]) == (7, 9)
@@ -220,7 +212,7 @@ def test_clients_are_created_limited_and_disabled(
     eventually(lambda: all(refused() for _ in range(6)), "it may not send")
     assert admin.post("/admin/certs", json={"client_id": client_id}).status_code == 409
     admin.patch(f"/admin/clients/{client_id}", json={"disabled": False})
-    wait_known(site, mine)
+    site.wait_known(mine)
     actions = [one["action"] for one in audited_about(site, client_id)]
     assert actions == ["client.created", "client.changed", "client.changed"]
     assert admin.patch(f"/admin/clients/{client_id}", json={"burst": 0}).status_code == 422
@@ -285,7 +277,7 @@ def test_a_partner_enrols_with_a_token_and_sends(
     }  # fmt: skip
     assert {one.stat().st_mode & 0o777 for one in folder.iterdir()} == {0o600}
     mine = TlsFiles(folder / "client.pem", folder / "client.key", folder / "ca.pem")
-    wait_known(site, mine)
+    site.wait_known(mine)
     with site.calling(mine) as client:
         accepted(post(client))
     before = (folder / "client.key").read_bytes()

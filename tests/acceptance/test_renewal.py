@@ -48,20 +48,12 @@ def old(site: Site, folder: Path, *, due: bool = True) -> Files:
     files.cert.write_bytes(made.chain_pem)
     files.key.write_bytes(made.key_pem)
     files.key.chmod(0o600)
-    wait_known(site, files)
+    site.wait_known(trusted(files))
     return files
 
 
 def trusted(files: Files) -> TlsFiles:
     return TlsFiles(files.cert, files.key, files.ca)
-
-
-def wait_known(site: Site, files: Files) -> None:
-    def known() -> bool:
-        with site.calling(trusted(files)) as client:
-            return client.get("/api/v1/whoami").status_code == 200
-
-    eventually(lambda: all(known() for _ in range(6)), "the edge knows it")
 
 
 def command(site: Site, files: Files, *more: str) -> list[str]:
@@ -92,7 +84,7 @@ def test_the_command_renews_with_a_new_key_and_both_are_good(
     assert sorted(one.name for one in (tmp_path / "me").iterdir()) == [
         "ca.pem", "me.key", "me.key.lock", "me.pem",
     ]  # fmt: skip
-    wait_known(site, files)
+    site.wait_known(trusted(files))
     for one in (files, Files(before / "ca.pem", before / "me.pem", before / "me.key")):
         with site.calling(trusted(one)) as client:
             accepted(post(client))

@@ -277,11 +277,14 @@ async def test_a_message_that_redis_alone_has(troubles: Look, site: Site, root: 
         queue = Queues(client, "message_queue").named(None)
         entry = Entry(id_.bytes, b"{}", due_at=int(NOW.timestamp() * 1000) + 10**6, exposed=True)
         with no_reconciler(root):
-            await queue.enqueue([entry])
-            try:
-                found = await asyncio.to_thread(troubles)
-            finally:
-                await queue.remove([id_.bytes])
+            for _ in range(5):  # a round that had begun may still take one or two away
+                await queue.enqueue([entry])
+                try:
+                    found = await asyncio.to_thread(troubles)
+                finally:
+                    await queue.remove([id_.bytes])
+                if found:
+                    break
         await queue.aclose()
     only(found, "queue-exposed")
 

@@ -66,7 +66,9 @@ async def client(
         return lambda request: Identity("gatepost", role_of(request.url.path), "x")
 
     api, clock = create_api("test"), Clock()
-    context: Any = SimpleNamespace(ledger=RequestLedger(ledger), keyring=ring, clock=clock)
+    context: Any = SimpleNamespace(
+        ledger=RequestLedger(ledger), keyring=ring, clock=clock, tracer=None
+    )
     for module in (administrator, endpoints):
         monkeypatch.setattr(module, "identify", who)
     admin = administrator.by_certificate(context)

@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from secrets import token_bytes
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
@@ -142,6 +143,7 @@ def given(town: Town, who: Administrator, by: str, **more: Any) -> None:
     holder, moment = parse_uri(who.actor), from_ms(to_ms(datetime.now(UTC)))
     row = {
         "serial": uuid4().hex,
+        "fingerprint": token_bytes(32),
         "domain": holder.domain,
         "role": holder.role.value,
         "name": holder.name,
