@@ -5,6 +5,7 @@ Nothing here waits with a message in its hands (I3, I4): what has to wait goes b
 """
 
 import asyncio
+import collections
 from collections.abc import Sequence
 from uuid import UUID
 
@@ -63,12 +64,14 @@ class DeliveryMetrics:
         for reason in Reason:
             self.failures.labels(reason.name.lower())
 
-    def attempted(self, result: DeliverResult, decision: Decision) -> None:
-        self.attempts.labels(result.result).inc()
-        if decision.outcome is Outcome.RETRY_LATER:
-            self.retries.inc()
-        elif decision.outcome is Outcome.DEAD_LETTER:
-            self.failures.labels((decision.reason or Reason.REFUSED).name.lower()).inc()
+    def attempted(self, results: Sequence[DeliverResult], decisions: Sequence[Decision]) -> None:
+        for result, count in collections.Counter(one.result for one in results).items():
+            self.attempts.labels(result).inc(count)
+        for decision in decisions:
+            if decision.outcome is Outcome.RETRY_LATER:
+                self.retries.inc()
+            elif decision.outcome is Outcome.DEAD_LETTER:
+                self.failures.labels((decision.reason or Reason.REFUSED).name.lower()).inc()
 
 
 class Deliverer:
@@ -185,18 +188,19 @@ class Deliverer:
         decisions: Sequence[Decision],
         took_ms: int,
     ) -> None:
+        now = self._clock.now_ms()
         self._metrics.seconds.observe(took_ms / 1000)
+        self._metrics.attempted(results, decisions)
         for delivery, result, decision in zip(deliveries, results, decisions, strict=True):
-            self._metrics.attempted(result, decision)
+            message_id = UUID(bytes=delivery.id)
             if result.result is Result.DELIVERED:
-                accepted = id_ms(UUID(bytes=delivery.id))
-                self._metrics.under_way.observe(max(0, self._clock.now_ms() - accepted) / 1000)
+                self._metrics.under_way.observe(max(0, now - id_ms(message_id)) / 1000)
             trace = trace_of(delivery.payload)
             if what := _counted_as(result, decision):
                 self._tally.count(what, trace.get("domain", ""))
             self._log.info(
                 "delivery.attempted",
-                message_id=str(UUID(bytes=delivery.id)),
+                message_id=str(message_id),
                 attempt=delivery.attempts,
                 result=result.result,
                 reason=result.reason,

@@ -71,6 +71,7 @@ def _complete(found: dict[str, Any] | None) -> list[str]:
         return []
     batch, drain = found["batches_of_100"], found["drain"]
     late, parked = found["latency_at_100"], found["latency_with_parked"]
+    commits = found["ledger_commits"]
     cpu = found["singles_64"]["cpu_us_per_message"]
     return [
         "## The rest of the path",
@@ -80,6 +81,9 @@ def _complete(found: dict[str, Any] | None) -> list[str]:
         f"| batches of 100, 8 connections | {batch['accepted_per_second']} messages/s accepted,"
         f" p50 {batch['p50_ms']} ms, p95 {batch['p95_ms']} ms, p99 {batch['p99_ms']} ms"
         f" | {in_words(batch['noise'])} |",
+        f"| a commit in the ledger, at 64 connections | 95 % within"
+        f" {commits['p95_at_most_ms']:g} ms (of {commits['commits']}, each of all messages that"
+        " came together) | |",
         f"| post → delivered at 100/s | {_latency(late)} |",
         f"| the same, while {parked['parked']} wait for a later attempt | {_latency(parked)} |",
         f"| a backlog of {drain['backlog']} | {drain['drained_per_second']} messages/s,"

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import redis
+from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import Engine, NullPool, create_engine, text
 from sqlalchemy.exc import OperationalError
 
@@ -94,6 +96,18 @@ class Subject:
             "messages": len(waits),
             "mean_ms": round(sum(waits) / len(waits), 2),
             **{f"p{p}_ms": round(waits[int(p / 100 * (len(waits) - 1))], 1) for p in (50, 95, 99)},
+        }
+
+    def ledger_commits(self) -> dict[float, float]:
+        """How many of the proxy's commits in the ledger have taken at most so many seconds: each is
+        a call of the main server, for all messages that share it, with its transaction."""
+        with urllib.request.urlopen(self.stack.status()["metrics"]["proxy"][0], timeout=5) as said:
+            families = list(text_string_to_metric_families(said.read().decode()))
+        (found,) = (one for one in families if one.name == "gatepost_proxy_commit_seconds")
+        return {
+            float(sample.labels["le"]): sample.value
+            for sample in found.samples
+            if sample.name.endswith("_bucket") and sample.labels["store"] == "ledger"
         }
 
     def pause_workers(self) -> None:

@@ -64,7 +64,7 @@ def targets() -> list[Target]:
     crowd = _number(_row(PORTAL, "a crowd", "all at the same moment")[5])
     path, portal = "[performance](performance.md)", "[the portal](performance-portal.md)"
     both = f"p95 {p95:g} ms for the whole answer, at 64 connections"
-    within = f"within the whole answer, p95 {p95:g} ms"
+    write = _number(_row(PATH, "a commit in the ledger, at 64 connections")[1], "within")
     return [
         Target(
             "messages a day",
@@ -85,7 +85,14 @@ def targets() -> list[Target]:
             path,
             at_most=False,
         ),
-        Target("database write", "p95 < 50 ms", 50, p95, f"not by itself: {within}", path),
+        Target(
+            "database write",
+            "p95 < 50 ms",
+            50,
+            write,
+            f"p95 {write:g} ms at most, the call of the main server included, at 64 connections",
+            path,
+        ),
         Target(
             "delivery",
             "< 60 s",
