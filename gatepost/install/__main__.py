@@ -26,6 +26,7 @@ What comes next, from the first administrator to the first message: docs/install
 
 def main(arguments: Sequence[str]) -> int:
     asked = _parse(arguments)
+    os.umask(0o022)  # whatever root's is: services run on what is put there
     try:
         demands.root_alone()
         machine = Machine(asked.root)
@@ -74,7 +75,7 @@ def _back(machine: Machine, asked: argparse.Namespace) -> NoReturn:
     options += ["--dry-run"] if asked.dry_run else []
     options += ["--yes"] if asked.yes else []
     sys.stdout.flush()
-    command = [sys.executable, "-m", "gatepost.install", *options]
+    command = [sys.executable, "-P", "-m", "gatepost.install", *options]
     os.execve(sys.executable, command, {**os.environ, "PYTHONPATH": str(wheels[-1])})
 
 

@@ -1,7 +1,8 @@
 """The release itself: a virtual environment of its own below /opt/gatepost/releases, and the links.
 
 A release is whole when its mark is there, which is written last and names the wheel that it was
-made of. The wheel stays in it: the way back runs out of it.
+made of. The wheel stays in it: the way back runs out of it. A whole one is never taken away to be
+made anew, since services run on it: what it lacks is put into it, and Spark stays where it is.
 """
 
 import hashlib
@@ -29,9 +30,11 @@ def version_at(machine: Machine, link: str) -> str | None:
 
 
 def make(machine: Machine, release: Release, *, analytics: bool) -> Step:
+    folder = machine.path(place(release))
+    made = _made_of(folder)
+    analytics = analytics or made[1:] == ["analytics"]
     lock = "analytics" if analytics else "server"
     wanted = f"{hashlib.sha256(release.wheel.read_bytes()).hexdigest()} {lock}\n"
-    folder = machine.path(place(release))
     extra = " and Spark" if analytics else ""
     return Step(
         f"release {release.version}{extra} in {place(release)}, by the lock {lock}.txt",
@@ -43,34 +46,42 @@ def make(machine: Machine, release: Release, *, analytics: bool) -> Step:
 def _make(machine: Machine, release: Release, lock: str, wanted: str) -> None:
     """Whatever is there without a mark was left by one that was interrupted, and goes."""
     folder = machine.path(place(release))
-    _refuse_another(folder, wanted, release.version)
+    if made := _made_of(folder):
+        _refuse_another(made, wanted, release.version)
+        return _fill(machine, release, lock, wanted)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o755, parents=True)
     try:
         shutil.copyfile(release.wheel, folder / release.wheel.name)
-        (folder / "lock.txt").write_bytes(release.read(f"locks/{lock}.txt"))
-        (folder / "constraints.txt").write_bytes(release.read("locks/build-constraints.txt"))
-        _fill(machine, place(release), release.wheel.name)
-        machine.write(folder / MARK, wanted.encode(), 0o644)
+        _fill(machine, release, lock, wanted)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def _refuse_another(folder: Path, wanted: str, version: str) -> None:
-    """A version is one wheel; with Spark or without it may be made anew."""
+def _made_of(folder: Path) -> list[str]:
+    """The wheel's digest and the lock's name; nothing as long as the release isn't whole."""
     try:
-        made = (folder / MARK).read_text()
+        return (folder / MARK).read_text().split()
     except FileNotFoundError:
-        return
-    if made.split()[:1] != wanted.split()[:1]:
+        return []
+
+
+def _refuse_another(made: list[str], wanted: str, version: str) -> None:
+    """A version is one wheel."""
+    if made[:1] != wanted.split()[:1]:
         raise Failure(
             f"There is a release {version} already, made of another wheel.\n"
             "  Give the new one a version of its own, or take that one away: gatepost uninstall"
         )
 
 
-def _fill(machine: Machine, inside: str, wheel: str) -> None:
+def _fill(machine: Machine, release: Release, lock: str, wanted: str) -> None:
+    """Can be done again in one that is whole: it adds what is missing."""
+    inside, wheel = place(release), release.wheel.name
+    folder = machine.path(inside)
+    (folder / "lock.txt").write_bytes(release.read(f"locks/{lock}.txt"))
+    (folder / "constraints.txt").write_bytes(release.read("locks/build-constraints.txt"))
     machine.run("/usr/bin/python3", "-m", "venv", inside)
     constraints = f"{inside}/constraints.txt"
     quiet = {
@@ -83,6 +94,7 @@ def _fill(machine: Machine, inside: str, wheel: str) -> None:
     machine.run(*pip, "--require-hashes", "-r", f"{inside}/lock.txt", extra=quiet)
     machine.run(*pip, "--no-deps", "--no-index", f"{inside}/{wheel}", extra=quiet)
     machine.run(f"{inside}/bin/gatepost", "--version")
+    machine.write(folder / MARK, wanted.encode(), 0o644)
 
 
 def switch(machine: Machine, release: Release) -> list[Step]:

@@ -52,7 +52,7 @@ def this_release() -> Release:
     if not zipfile.is_zipfile(place):
         raise Failure(
             "The installer runs out of a wheel:\n"
-            "  PYTHONPATH=gatepost-VERSION-py3-none-any.whl python3 -m gatepost.install"
+            "  PYTHONPATH=gatepost-VERSION-py3-none-any.whl python3 -P -m gatepost.install"
         )
     return Release(place.resolve())
 

@@ -65,7 +65,7 @@ class Pretended(Machine):
         elif name == "mariadb":
             return 0, self._mariadb(text)
         elif words[:2] == ["-m", "venv"]:
-            self.path(f"{words[2]}/bin").mkdir()
+            self.path(f"{words[2]}/bin").mkdir(exist_ok=True)
             self.path(f"{words[2]}/bin/gatepost").touch()
         elif name == "gatepost":
             return self._gatepost(program, words)

@@ -2,6 +2,7 @@
 
 import stat
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,26 @@ def test_a_release_half_made_is_made_anew(machine: Pretended, release: Releases)
     machine.broken = None
     install(machine, release("1.0.0"))
     assert not left.exists()
+
+
+def test_spark_is_added_to_the_release_that_runs_by_its_own_wheel(
+    machine: Pretended, release: Releases
+) -> None:
+    install(machine, release("1.0.0"))
+    folder = machine.path("/opt/gatepost/releases/1.0.0")
+    kept = {one.name: one.stat().st_ino for one in folder.iterdir() if one.is_dir()}
+    own = replace(release("1.0.0"), wheel=next(folder.glob("*.whl")))
+    machine.broken = "pip install"
+    with pytest.raises(Failure, match="it is broken"):
+        install(machine, own, analytics=True)
+    assert own.wheel.exists(), "services run on that release"
+    machine.broken = None
+    install(machine, own, analytics=True)
+    assert {one.name: one.stat().st_ino for one in folder.iterdir() if one.is_dir()} == kept
+    assert (folder / "made-of").read_text().endswith(" analytics\n")
+    machine.commands.clear()
+    install(machine, own)
+    assert not [one for one in machine.commands if "pip" in one], "nothing is taken out of it"
 
 
 def test_another_wheel_of_the_same_version_is_refused(
