@@ -12,6 +12,7 @@ from gatepost.errors import ConfigurationError
 from gatepost.safety import private_file_faults
 from gatepost.settings import Block
 
+_ENDPOINT = r"^https?://(\[[0-9a-fA-F:.]+\]|[^/\s:@\[\]]+)(:[0-9]{1,5})?$"
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
@@ -19,7 +20,7 @@ class Tracing(Block):
     """Traces, for a collector of OpenTelemetry (OTLP over HTTP). Off until it has an endpoint;
     all services have the same."""
 
-    endpoint: Annotated[str, Field(pattern=r"^https?://[^/\s]+$")] | None = None
+    endpoint: Annotated[str, Field(pattern=_ENDPOINT)] | None = None
     """Of the collector, without a path: spans are posted to its `/v1/traces`."""
     ca_file: Path | None = None
     """PEM: whom the collector's certificate must be of; without it whom this machine trusts."""

@@ -97,7 +97,7 @@ class Exporter:
         headers = {"content-type": self._otlp.MEDIA_TYPE}
         try:
             answer = await self._http.post(self._url, content=body, headers=headers)
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._is_away(type(error).__name__) from None
         if answer.status_code in _AGAIN:
             raise self._is_away(f"status {answer.status_code}")
@@ -110,7 +110,8 @@ class Exporter:
 
     def _count(self, number: int, answer: httpx.Response) -> None:
         good = answer.status_code == 200
-        refused = min(number, self._otlp.rejected_spans(answer.content)) if good else number
+        told = self._otlp.rejected_spans(answer.content) if good else number
+        refused = min(number, max(0, told))
         self._sent.inc(number - refused)
         self._refused.inc(refused)
         if refused:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine
 
 from gatepost.clock import iso, to_ms
 from gatepost.enrolment import Token, is_signed, new_token, token_hash
-from gatepost.errors import Invalid, NotFound, TokenRefused
+from gatepost.errors import Invalid, NotFound, RevokedCertificate, TokenRefused
 from gatepost.identity import Identity
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
@@ -22,6 +22,7 @@ from main_server.ca.authorities import Authorities
 from main_server.ca.csr import key_for, read_csr
 from main_server.ca.keys import PublicKey, key_digest
 from main_server.ca.profiles import make_order
+from main_server.ca.revoked.repository import may_still_administer
 from main_server.ca.service import Cause, Certified, certify, given_again
 from main_server.ca.tokens import repository
 from main_server.ca.tokens.repository import Kept
@@ -57,6 +58,8 @@ def make_token(
     digest, until = token_hash(token.public_key), now + lifetime
 
     def work(connection: Connection) -> None:
+        if not may_still_administer(connection, actor):
+            raise RevokedCertificate()
         repository.add_token(connection, digest, identity, now, until, actor)
         details = {"token": digest.hex(), "expires_at": iso(to_ms(until))}
         entry = Entry(actor, "token.created", identity.uri, identity.domain, details)

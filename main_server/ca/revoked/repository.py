@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select, upd
 from sqlalchemy.dialects.mysql import insert
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
+from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role, parse_uri
 from gatepost.revocation import Reason, Revocations
 from main_server.ca.crl import Crl, Entry
 from main_server.tables import certificates, crls, revocation_state
@@ -155,6 +155,17 @@ def list_administrators(connection: Connection, serials: Collection[str]) -> lis
     query = select(c.domain, c.name).where(c.serial.in_(serials), c.role == Role.ADMIN.value)
     rows = connection.execute(query.distinct().order_by(c.domain, c.name))
     return [Identity(row.domain, Role.ADMIN, row.name) for row in rows]
+
+
+def may_still_administer(connection: Connection, actor: str) -> bool:
+    """Whether an administrator who goes by a certificate has one that counts, until this
+    transaction ends: a revocation waits for it, or is waited for. Others go by none."""
+    if f"/{Role.ADMIN.value}/" not in actor:
+        return True
+    holder, c = parse_uri(actor), certificates.c
+    mine = (c.domain == holder.domain, c.role == holder.role.value, c.name == holder.name)
+    query = select(c.serial).where(*mine, c.status == "active").with_for_update(read=True)
+    return connection.execute(query).first() is not None
 
 
 def mark_released(connection: Connection, selection: Selection, number: int) -> list[str]:

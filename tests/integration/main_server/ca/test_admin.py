@@ -162,7 +162,9 @@ def test_a_hold_that_a_restored_ledger_forgot_is_made_good_for_all(
     assert admin.post("/admin/certificates/revoke", json={"serial": serial}).status_code == 404
 
 
-def test_who_has_tokens_alone_can_be_revoked_too(room: CaRoom, admin: httpx.Client) -> None:
+def test_who_has_tokens_alone_can_be_revoked_too(room: CaRoom, calling: Calls) -> None:
+    room.issue("boss", "--role", "admin")
+    admin = calling(Identity(room.domain, Role.ADMIN, "boss"))
     target = {"client_id": f"{room.domain}:a"}
     assert admin.post("/admin/tokens", json=target).status_code == 201
     answers = [admin.post("/admin/certificates/revoke", json=target) for _ in range(2)]

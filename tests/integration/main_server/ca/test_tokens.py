@@ -11,7 +11,14 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from sqlalchemy import Engine
 
 from gatepost.enrolment import Token, new_token, parse_token, token_hash
-from gatepost.errors import BadSigningRequest, KeyUsedBefore, NameTaken, NotFound, TokenRefused
+from gatepost.errors import (
+    BadSigningRequest,
+    KeyUsedBefore,
+    NameTaken,
+    NotFound,
+    RevokedCertificate,
+    TokenRefused,
+)
 from gatepost.identity import Identity, Role
 from gatepost.people import UserRole
 from gatepost.renewal import sign_renewal
@@ -102,6 +109,8 @@ def test_it_ends_with_the_certificate_of_the_administrator_who_has_made_it(room:
     assert said["tokens_withdrawn"] == 1
     with pytest.raises(TokenRefused):
         used(room, theirs, make_csr())
+    with pytest.raises(RevokedCertificate):  # whose request had been let in before
+        of(room, made_by)
 
 
 def test_only_who_looks_after_its_domain_can_withdraw_it(room: CaRoom) -> None:
