@@ -1,21 +1,26 @@
 """`gatepost backup`, on real servers: what went in comes out, on an empty machine, and nothing else
 can be made of it."""
 
+import io
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
+from gatepost.errors import ConfigurationError
 from main_server.audit.verify import verify
 from main_server.backup.content import find_all, name_of
+from main_server.backup.restore import extract_files
 from main_server.backup.tools import dump
 from main_server.keys.alone import alone
 from main_server.keys.backup import form
@@ -159,6 +164,8 @@ def test_the_ca_and_the_configuration_come_back_as_well(house: House, backup: Co
     (files / "ca").mkdir(parents=True)
     (files / "ca" / "root.key").write_text("a key")
     (files / "proxy.yaml").write_text("server: {}")
+    (files / "ca" / "latest").symlink_to("/etc/hostname")
+    (files / "same.yaml").hardlink_to(files / "proxy.yaml")
     backup.configure(files=[str(files)])
     backup.made()
     there = backup.folder / "there"
@@ -166,7 +173,9 @@ def test_the_ca_and_the_configuration_come_back_as_well(house: House, backup: Co
     assert said.code == 0, said.err
     found = there / str(files).lstrip("/")
     assert (found / "ca" / "root.key").read_text() == "a key"
-    assert (found / "proxy.yaml").read_text() == "server: {}"
+    assert (found / "ca" / "root.key").stat().st_mode & 0o077 == 0
+    assert (found / "proxy.yaml").read_text() == (found / "same.yaml").read_text() == "server: {}"
+    assert str((found / "ca" / "latest").readlink()) == "/etc/hostname"
     again = backup("restore", "--only-files", "--files-to", str(there))
     assert again.code == 2
     assert "File exists" in again.err
@@ -448,3 +457,17 @@ def test_a_drill_never_drops_what_is_not_its_own(house: House, backup: Command) 
     said = backup("drill")
     assert said.code == 2
     assert "one of its own" in said.err
+
+
+@pytest.mark.parametrize("name", ["../out", "/out", "link/out"])
+def test_nothing_is_written_outside_of_the_folder(tmp_path: Path, name: str) -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        link = tarfile.TarInfo("link")
+        link.type, link.linkname = tarfile.SYMTYPE, str(tmp_path)
+        for member in (link, tarfile.TarInfo(name)):
+            archive.addfile(member, io.BytesIO())
+    backup: Any = SimpleNamespace(read=lambda _part: iter([packed.getvalue()]))
+    with pytest.raises(ConfigurationError, match="leads out of the folder"):
+        extract_files(backup, tmp_path / "there")
+    assert [one.name for one in tmp_path.iterdir()] == ["there"]
