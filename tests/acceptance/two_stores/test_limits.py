@@ -1,6 +1,7 @@
 """Full means back-pressure (I11): one bucket for all processes of a proxy, with Redis and without,
 and a limit on what waits undelivered; nothing that was accepted is dropped to make room."""
 
+import socket
 import threading
 import time
 from collections import Counter
@@ -9,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
+from infra.dev.ports import HOST
 from tests.acceptance.site import MANY
 from tests.acceptance.two_stores.rig import MESSAGES, Rig, post, problem, submission
 from tests.heard import wait_until
@@ -33,12 +35,18 @@ def changed(rig: Rig, table: str, where: str, **values: int) -> Iterator[None]:
 def two_processes(rig: Rig) -> Iterator[Rig]:
     for name in list(rig.children):
         rig.kill(name)
+    wait_until(lambda: not listens(rig), 40)  # what a killed one has left would grant beside them
     rig.configure("proxy", "server", workers=2)
     with changed(rig, "clients", "name = 'client_001'", rate_per_second=RATE, burst=BURST):
         rig.start("main_server", "proxy")
         yield rig
         rig.kill("proxy")
     rig.configure("proxy", "server", workers=1)
+
+
+def listens(rig: Rig) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex((HOST, rig.ports.proxy)) == 0
 
 
 def flood(rig: Rig, seconds: float) -> tuple[Counter[int], float]:

@@ -1,5 +1,6 @@
 """What is installed into a root folder: all of it, once; upgraded, taken back, taken away."""
 
+import os
 import stat
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,7 +35,7 @@ def tree(machine: Machine) -> dict[str, tuple[int, bytes]]:
     found = {}
     for one in machine.root.rglob("*"):
         content = str(one.readlink()).encode() if one.is_symlink() else b""
-        if one.is_file() and not one.is_symlink():
+        if one.is_file() and not one.is_symlink() and os.access(one, os.R_OK):
             content = one.read_bytes()
         found[str(one)] = (one.lstat().st_mode, content)
     return found
