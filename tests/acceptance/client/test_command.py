@@ -1,7 +1,6 @@
 """`gatepost` as a partner uses it: the installed command, real mTLS, a real stack."""
 
 import json
-import time
 from pathlib import Path
 
 from infra.dev.stack import Stack
@@ -106,14 +105,3 @@ def test_bodies_and_numbers_are_in_no_arguments_and_no_environment(
     finally:
         running.communicate(timeout=SECONDS)
     assert running.returncode == 0
-
-
-def test_help_is_quick(gatepost: Command) -> None:
-    """The best of five, as the machine may be busy with something else."""
-
-    def seconds() -> float:
-        started = time.perf_counter()
-        assert gatepost("--help").code == 0
-        return time.perf_counter() - started
-
-    assert min(seconds() for _ in range(5)) < 0.3

@@ -206,7 +206,7 @@ async def test_a_queue_that_hangs_does_not_hold_up_what_the_ledger_has() -> None
     post.stores.ledger.answer(REGISTERED)
     started = loop.time()
     assert await task == Committed(post.fresh, Durability.LEDGER)
-    assert loop.time() - started < SECOND_STORE_SECONDS + 0.5
+    assert loop.time() - started < SECOND_STORE_SECONDS + 5
     assert post.stores.queue.lates == 1
 
 

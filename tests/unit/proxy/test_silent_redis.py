@@ -42,7 +42,7 @@ async def test_a_draw_is_not_waited_for_and_not_repeated_at_once() -> None:
         now += AGAIN_SECONDS / 100
         await limits.take(client)
     assert redis.asked == 1
-    assert loop.time() - started < DRAW_SECONDS + 0.5
+    assert loop.time() - started < DRAW_SECONDS + 5
 
     redis.speaks = True
     for _ in range(300):
