@@ -1,5 +1,6 @@
 """`./dev test`: lint, then all tests; arguments go to pytest, which has the last word."""
 
+import os
 import subprocess
 import sys
 
@@ -14,6 +15,8 @@ PYTEST = [str(VENV / "bin" / "pytest"), "--numprocesses=2", "--dist=worksteal"]
 
 
 def main(arguments: list[str]) -> int:
+    # Where it is set, each of the hundreds of processes that tests start compiles all of our code.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     clean = lint()
     if not clean:
         print("That fails this run; the tests follow all the same.\n")

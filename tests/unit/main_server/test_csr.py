@@ -1,6 +1,7 @@
 """Signing requests: only the key is taken, and what asks for more is refused with the reason."""
 
 import subprocess
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -45,33 +46,34 @@ def usage(**given: bool) -> x509.KeyUsage:
 
 
 @pytest.mark.parametrize(
-    "key",
+    "make_key",
     [
-        ec.generate_private_key(ec.SECP256R1()),
-        ec.generate_private_key(ec.SECP384R1()),
-        rsa.generate_private_key(65537, 3072),
+        lambda: ec.generate_private_key(ec.SECP256R1()),
+        lambda: ec.generate_private_key(ec.SECP384R1()),
+        lambda: rsa.generate_private_key(65537, 3072),
     ],
     ids=["P-256", "P-384", "RSA-3072"],
 )
-def test_strong_keys_are_taken(key: Any) -> None:
+def test_strong_keys_are_taken(make_key: Callable[[], Any]) -> None:
+    key = make_key()
     assert read(make_csr(key=key, name="client_001")) == key.public_key()
     der = x509.load_pem_x509_csr(make_csr(key=key)).public_bytes(Encoding.DER)
     assert read(der) == key.public_key()
 
 
 @pytest.mark.parametrize(
-    ("key", "reason"),
+    ("make_key", "reason"),
     [
-        (rsa.generate_private_key(65537, 2048), "2048 bits"),
-        (rsa.generate_private_key(3, 3072), "exponent"),
-        (ec.generate_private_key(ec.SECP224R1()), "not P-256"),
-        (ec.generate_private_key(ec.SECP521R1()), "not P-256"),
-        (ec.generate_private_key(ec.SECP256K1()), "not P-256"),
+        (lambda: rsa.generate_private_key(65537, 2048), "2048 bits"),
+        (lambda: rsa.generate_private_key(3, 3072), "exponent"),
+        (lambda: ec.generate_private_key(ec.SECP224R1()), "not P-256"),
+        (lambda: ec.generate_private_key(ec.SECP521R1()), "not P-256"),
+        (lambda: ec.generate_private_key(ec.SECP256K1()), "not P-256"),
     ],
 )
-def test_other_keys_are_refused_with_the_reason(key: Any, reason: str) -> None:
+def test_other_keys_are_refused_with_the_reason(make_key: Callable[[], Any], reason: str) -> None:
     with pytest.raises(BadSigningRequest, match=reason):
-        read(make_csr(key=key))
+        read(make_csr(key=make_key()))
 
 
 def test_a_key_of_another_kind_is_refused() -> None:
