@@ -7,76 +7,22 @@ after each change. What is looked at is what an operator sees: exit codes, words
 import argparse
 import json
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from infra.dev.steps import Failure
 from tests.drills.debian.machine import HOST, Machine
+from tests.drills.debian.operator import CONFIG, SERVICES, Operator, Wrong, demand
 from tests.drills.debian.releases import make, packages
 from tests.drills.debian.root import debian
 
 FIRST, SECOND, THIRD = "0.1.0", "0.1.1", "0.2.0"
-CONFIG = ("--config", "/etc/gatepost/main_server/config.yaml")
-PIP = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/packages"}
 KEPT = ("/etc/gatepost", "/etc/app_secrets", "/var/lib/gatepost/main_server/ca")
-KNOWN_WITHIN, UNKNOWN = 10.0, 8
 LOOKS_AT_LEAST = 50
 LEFT = {"clock", "disks", "redis-disk", "ledger-disk", "root-key", "backup-drill"}
 """What doctor may complain of: a disk and a clock of somebody else's, and what install says."""
 WITHOUT_SPARK = ("gatepost-nightly.timer", "gatepost-retention.timer")
 """That these are off is so, and doctor says it: nothing is taken away without them."""
-SERVICES = ("redis", "main-server", "worker@1", "proxy@1", "portal")
-MESSAGE = json.dumps({"sender_number": "+1234567890", "message_body": "Hello"})
-
-
-class Wrong(Exception):
-    """What should not be so."""
-
-
-class Operator:
-    """What somebody types on that machine."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-
-    def install(self, *words: str, version: str | None = None, well: bool = True) -> str:
-        """By the wheel of a version, as on an empty machine; else by the command that is there."""
-        extra = {"PYTHONPATH": f"/root/gatepost-{version}-py3-none-any.whl"} if version else {}
-        command = ("python3", "-m", "gatepost.install") if version else ("gatepost", *words[:1])
-        rest = words if version else words[1:]
-        done = self.machine.call(*command, *rest, environment={**PIP, **extra})
-        said = done.stdout + done.stderr
-        demand((done.returncode == 0) == well, f"{' '.join((*command, *rest))}: {said}")
-        return said
-
-    def gatepost(self, *words: str, text: str | None = None) -> str:
-        return self.machine.run("gatepost", *words, text=text)
-
-    def send(self) -> None:
-        """Until a proxy knows the certificate, which takes a second or two when it is new."""
-        place, deadline = "/root/client/client_001", time.monotonic() + KNOWN_WITHIN
-        known = ("--url", f"https://{HOST}:8001", "--ca", "/root/client/ca.pem")
-        ours = ("--cert", f"{place}.pem", "--key", f"{place}.key")
-        command = ("gatepost", "message", "send", "--wait", "--json", *known, *ours)
-        while (done := self.machine.call(*command, text=MESSAGE)).returncode == UNKNOWN:
-            demand(time.monotonic() < deadline, f"the certificate is not known: {done.stderr}")
-            time.sleep(0.2)
-        states = [json.loads(line).get("status") for line in done.stdout.splitlines()]
-        demand(states[-1:] == ["delivered"], f"the message: {done.stdout} {done.stderr}")
-
-    def digest(self, *places: str) -> str:
-        """Of what is in all their files, and whose they are."""
-        looked = (
-            f"find {' '.join(places)} -type f | sort | xargs stat -c '%n %U %G %a' | sha256sum;"
-        )
-        looked += f"find {' '.join(places)} -type f | sort | xargs sha256sum | sha256sum"
-        return self.machine.run("sh", "-c", looked)
-
-
-def demand(fine: bool, words: str) -> None:
-    if not fine:
-        raise Wrong(words)
 
 
 def is_refused_where_it_must_be(operator: Operator) -> str:
