@@ -131,10 +131,21 @@ def _costs() -> dict[str, float]:
     return {name: float(us) for name, us in re.findall(r"(\w+) ([\d.]+) µs", line)}
 
 
+def _memory() -> tuple[int, int]:
+    """What Redis may hold, and what its unit may take, in GiB."""
+    found = (
+        re.search(r"^maxmemory (\d+)gb$", _page("infra/redis.conf"), re.M),
+        re.search(r"^MemoryMax=(\d+)G$", _page("systemd/gatepost-redis.service"), re.M),
+    )
+    holds, takes = (int(one[1]) for one in found if one)
+    return holds, takes
+
+
 def pages() -> Mapping[str, str]:
     (machine,) = [one for one in _page(PATH).splitlines() if one.startswith("- 20")]
     lines = (f"| {one.name} | {one.wanted} | {one.words} | {one.where} |" for one in targets())
-    costs = _costs()
+    costs, (holds, takes) = _costs(), _memory()
+    bytes_each = _number(_page("docs/performance-queue.md"), "messages took")
     text = TEMPLATE.read_text(encoding="utf-8").format(
         machine=machine.removeprefix("- "),
         targets="\n".join(lines) + "\n",
@@ -142,7 +153,10 @@ def pages() -> Mapping[str, str]:
         proxy_core=_a_core(costs["proxy"]),
         main_core=_a_core(costs["main_server"]),
         redis_core=_a_core(costs["redis"]),
-        redis_bytes=f"{_number(_page('docs/performance-queue.md'), 'messages took'):g}",
+        redis_bytes=f"{bytes_each:g}",
+        redis_holds=holds,
+        redis_takes=takes,
+        redis_messages=holds * 2**30 / bytes_each / 1e6,
         backlog=int(_number(_row(PATH, "a backlog of ")[1])),
         half=int(_number(_row(PATH, "Gatepost", "64")[2]) // 2),
     )

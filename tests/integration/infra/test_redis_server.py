@@ -24,6 +24,7 @@ def client(server: RedisServer, user: str = "operator") -> redis.Redis:
         ("save", ""),
         ("maxmemory", str(2 * 1024**3)),
         ("maxmemory-policy", "noeviction"),
+        ("oom-score-adj", "yes"),
         ("auto-aof-rewrite-percentage", "100"),
         ("bind", "127.0.0.1"),
     ],
