@@ -6,7 +6,8 @@ whoever asks was let in by the ledger itself a moment before.
 
 How old a replica is says a pulse: the main servers write the time into the ledger each second, and
 what the replica shows of it is how far it has come, whatever it or the network thinks of that.
-While it is away, or too far behind, the ledger is asked as if there were none.
+While it is away, or too far behind, the ledger is asked as if there were none. So it is by a
+question that alone takes too long there; the next one goes to the replica again.
 """
 
 import asyncio
@@ -25,6 +26,7 @@ from main_server.database import (
     Ledger,
     RequestLedger,
     create_replica_engine,
+    is_outage,
     transact,
 )
 from main_server.replica.repository import beat, read
@@ -81,8 +83,15 @@ class Shown:
                 async with asyncio.timeout(REPLICA_SECONDS):
                     return await self._replica.run(function, *args, **kwargs)
             except (SQLAlchemyError, TimeoutError) as error:
-                self._note(type(error).__name__)
+                self._pass_over(error)
         return await self._requests.run(function, *args, **kwargs)
+
+    def _pass_over(self, error: SQLAlchemyError | TimeoutError) -> None:
+        """Whether it hangs, the pulse finds out: one question may be as slow by itself."""
+        if isinstance(error, SQLAlchemyError) and is_outage(error):
+            self._note(type(error).__name__)
+        else:
+            self._log.warning("replica.passed_over", reason=type(error).__name__)
 
     async def pulse_loop(self, stop: asyncio.Event) -> None:
         """Only where there is a replica."""

@@ -261,6 +261,25 @@ async def test_one_that_hangs_costs_a_moment_and_is_passed_over(
         await until(lambda: one.shown.problem is None, WAIT)
 
 
+async def test_a_question_that_is_slow_by_itself_holds_nobody_elses_up(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def search(engine: Engine) -> str:
+        asked.append("ledger" if engine is house.engine else "replica")
+        if engine is not house.engine:
+            transact(engine, lambda c: c.execute(text("SELECT SLEEP(3)")))
+        return "found"
+
+    async with desk(house) as one:
+        monkeypatch.setattr(module, "REPLICA_SECONDS", 1.0)
+        assert await one.shown.run(search) == "found"
+        assert (asked, one.shown.problem) == (["replica", "ledger"], None)
+        assert one.log.events() == ["replica.asked", "replica.passed_over"]
+        assert await one.shown.run(lambda engine: engine is not house.engine), "it is asked again"
+
+
 async def test_its_user_reads_what_is_shown_and_nothing_else(house: House) -> None:
     engine = create_replica_engine(house.settings)
     days = (datetime.now(UTC).date(),) * 2
