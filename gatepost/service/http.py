@@ -25,7 +25,8 @@ CERTIFICATE = "gatepost.certificate"
 HEADER_BYTES = 16 * 1024
 FIRST_REQUEST_SECONDS = 20
 GOODBYE_SECONDS = 2.0
-"""TLS says goodbye in two steps: who doesn't take the second is not waited for longer than this."""
+"""TLS says goodbye in two steps: who doesn't take the second is not waited for longer than this.
+Nor is the first request of who came just before it was time to stop."""
 
 
 class OneWrite:
@@ -86,12 +87,14 @@ class Live:
 
 
 class State(ServerState):
-    """What the connections of a server share: also, whether it is time to stop."""
+    """What the connections of a server share: also, whether it is time to stop. `opening` are at
+    their handshake."""
 
     def __init__(self, stop: asyncio.Event, live: Live | None) -> None:
         super().__init__()
         self.stop = stop
         self.live = live
+        self.opening: set[Any] = set()
         if live:
             self.connections = live.connections
 
@@ -110,10 +113,11 @@ class BoundedHttp(HttpToolsProtocol):
         super().connection_made(transport)
         self.transport = OneWrite(transport, self.loop)  # type: ignore[assignment]
         assert isinstance(self.server_state, State)
+        self.server_state.opening.discard(self)
         if live := self.server_state.live:
             self.last = live.is_former(transport.get_extra_info("ssl_object"))
         if self._stopping():  # this handshake was under way when the others were told
-            self.loop.call_later(GOODBYE_SECONDS, self.shutdown)
+            self.shutdown()
         self.header_bytes = self.unread = 0
         self.timeout_keep_alive_task = self.loop.call_later(
             FIRST_REQUEST_SECONDS, self.timeout_keep_alive_handler
@@ -151,6 +155,13 @@ class BoundedHttp(HttpToolsProtocol):
         return self.server_state.stop.is_set()
 
     def shutdown(self) -> None:
+        """Who has only just come has a request on the way, which gets its answer."""
+        if self.cycle is None:
+            self.loop.call_later(GOODBYE_SECONDS, self._leave)
+        else:
+            self._leave()
+
+    def _leave(self) -> None:
         super().shutdown()
         self._hang_up_if_closing()
 

@@ -14,6 +14,8 @@ from gatepost.service.http import BoundedHttp, Live, MutualTls, State
 HANDSHAKE_SECONDS = 5
 KEEP_ALIVE_SECONDS = 75
 DRAIN_SECONDS = 20
+OPENING_SECONDS = 1.0
+"""So long a handshake that is under way holds a stop up."""
 
 
 class _Server(uvicorn.Server):
@@ -35,7 +37,20 @@ class _Server(uvicorn.Server):
         made: asyncio.Protocol = protocol(
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
+        assert isinstance(self.server_state, State)
+        opening = self.server_state.opening
+        opening.add(made)
+        asyncio.get_running_loop().call_later(OPENING_SECONDS, opening.discard, made)
         return made
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn's, once those who were let in have come through the door."""
+        assert isinstance(self.server_state, State)
+        for server in self.servers:
+            server.close()
+        if self.server_state.opening:
+            await asyncio.sleep(OPENING_SECONDS)
+        await super().shutdown(sockets)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -133,6 +133,8 @@ class Supervisor:
             reloading = group.create_task(self._reload_loop(asked, manager, settings))
             await self._stop.wait()
             await reloading
+            for listener in self._listeners:
+                listener.close()  # or who calls now would wait for one that never takes the call
             while self._keepers:
                 await asyncio.wait(self._keepers.values(), return_when="FIRST_COMPLETED")
             ended.set()

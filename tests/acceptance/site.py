@@ -258,9 +258,16 @@ class Traffic:
 class Wire:
     """A TLS connection with nothing on top: who uses it says every byte."""
 
-    def __init__(self, url: str, context: ssl.SSLContext, timeout: float = 20) -> None:
+    def __init__(
+        self,
+        url: str,
+        context: ssl.SSLContext,
+        plain: socket.socket | None = None,
+        timeout: float = 20,
+    ) -> None:
+        """`plain` is a connection that is there already."""
         parts = urlsplit(url)
-        plain = socket.create_connection((parts.hostname, parts.port), timeout)
+        plain = plain or socket.create_connection((parts.hostname, parts.port), timeout)
         try:
             self.socket = context.wrap_socket(plain, server_hostname=parts.hostname)
         except BaseException:

@@ -45,7 +45,7 @@ def unharmed(site: Site) -> Iterator[None]:
 
 
 def wire(site: Site, timeout: float = 20) -> Wire:
-    return Wire(site.url("proxy"), client_context(site.files("client_001")), timeout)
+    return Wire(site.url("proxy"), client_context(site.files("client_001")), timeout=timeout)
 
 
 def head(*lines: str, method: str = "POST", path: str = MESSAGES) -> bytes:

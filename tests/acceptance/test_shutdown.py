@@ -3,9 +3,11 @@
 import json
 import os
 import signal
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -64,6 +66,44 @@ def test_sigterm_finishes_the_requests_that_have_begun(site: Site) -> None:
     site.wait_delivered(*(json.loads(body)["message_id"] for _, _, body in answers))
     assert not site.events("proxy", "process.killed", pid=leader)
     assert site.events("proxy", "service.stopped", pid=leader)
+
+
+def test_who_had_just_come_when_a_service_is_stopped_is_answered(site: Site) -> None:
+    """Some are through the handshake, some at its beginning; who comes later is refused."""
+    leader, context = site.pids("proxy")[0], client_context(site.files("client_001"))
+    parts = urlsplit(site.url("proxy"))
+    place = (str(parts.hostname), int(parts.port or 0))
+    with ExitStack() as opened:
+        wires = [opened.enter_context(Wire(site.url("proxy"), context)) for _ in range(3)]
+        doors = [opened.enter_context(socket.create_connection(place)) for _ in range(3)]
+        eventually(lambda: not waiting_at(place[1]), "somebody has let them in")
+        os.kill(leader, signal.SIGTERM)
+        shaken = [opened.enter_context(Wire(site.url("proxy"), context, door)) for door in doors]
+        eventually(lambda: is_refused(place), "nobody takes calls", 2)
+        answers = []
+        for wire in (*wires, *shaken):
+            wire.send(HEAD + BODY)
+            answers.append(wire.answer())
+    assert [status for status, _, _ in answers] == [202] * 6
+    assert {headers["connection"] for _, headers, _ in answers} == {"close"}
+    site.back("proxy", leader)
+    site.wait_delivered(*(json.loads(body)["message_id"] for _, _, body in answers))
+
+
+def waiting_at(port: int) -> int:
+    """How many connections the kernel has made that nobody has accepted."""
+    with open("/proc/net/tcp", encoding="ascii") as table:  # noqa: PTH123
+        rows = [line.split() for line in table]
+    (queued,) = (row[4] for row in rows if row[1].endswith(f":{port:04X}") and row[3] == "0A")
+    return int(queued.partition(":")[2], 16)
+
+
+def is_refused(place: tuple[str, int]) -> bool:
+    try:
+        socket.create_connection(place, 1).close()
+    except ConnectionRefusedError:
+        return True
+    return False
 
 
 def test_a_pool_that_is_not_looked_at_does_not_hold_a_stop_up(site: Site) -> None:
