@@ -62,10 +62,10 @@ def read_sources(
 
 
 def _credentials(file: Path | None, environment: Mapping[str, str]) -> Path | None:
-    if CREDENTIALS in environment:
-        return Path(environment[CREDENTIALS])
-    beside = file.parent / "credentials" if file else None
-    return beside if beside and _may_look(beside) else None
+    """systemd names the folder to a unit's ExecStop as well, and then doesn't let it in."""
+    told = environment.get(CREDENTIALS)
+    folder = Path(told) if told else file.parent / "credentials" if file else None
+    return folder if folder and _may_look(folder) else None
 
 
 def _may_look(folder: Path) -> bool:

@@ -2,7 +2,7 @@
 
 The proxy is asked at its port for operators who it is, and told by a signal: so only who may signal
 its process can drain it. That port could be anybody's while the proxy is down; so what it names is
-signalled only if it runs a proxy.
+signalled only if it runs a proxy, or if systemd says that it is the one to be stopped.
 """
 
 import os
@@ -38,17 +38,14 @@ class Seen:
 def drain(config: Path | None, instance: int, *, wait: bool, json: bool) -> None:
     settings = _read(config, instance)
     _signal(settings, DRAIN)
-    seen = _wait(settings, lambda one: one.drain is not None, HEARD_SECONDS)
-    if wait and not seen.drained:
-        longest = settings.draining.grace_seconds + HEARD_SECONDS
-        seen = _wait(settings, lambda one: one.drained, longest)
-    _tell(Output(json=json), seen)
+    seen = _wait_heard(settings, lambda one: one.drain is not None)
+    _tell(Output(json=json), _wait_drained(settings) if wait else seen)
 
 
 def undrain(config: Path | None, instance: int, *, json: bool) -> None:
     settings = _read(config, instance)
     _signal(settings, UNDRAIN)
-    _tell(Output(json=json), _wait(settings, lambda one: one.drain is None, HEARD_SECONDS))
+    _tell(Output(json=json), _wait_heard(settings, lambda one: one.drain is None))
 
 
 def _read(config: Path | None, instance: int) -> ProxySettings:
@@ -90,6 +87,9 @@ def _seen(said: Any) -> Seen:
 
 
 def _is_proxy(pid: int) -> bool:
+    """In a unit's sandbox no other process can be seen; its ExecStop is told which one it stops."""
+    if os.environ.get("MAINPID") == str(pid):
+        return True
     try:
         arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
@@ -97,13 +97,43 @@ def _is_proxy(pid: int) -> bool:
     return (b"-m", b"proxy") in pairwise(arguments)
 
 
+def _wait_heard(settings: ProxySettings, done: Callable[[Seen], bool]) -> Seen:
+    seen = _wait(settings, done, HEARD_SECONDS)
+    if not done(seen):
+        words = f"The proxy (process {seen.pid}) was told, and does not do it."
+        raise Failure("still-waiting", words, "Does it stand still? Its log may say.")
+    return seen
+
+
+def _wait_drained(settings: ProxySettings) -> Seen:
+    grace = settings.draining.grace_seconds
+    seen = _wait(settings, lambda one: one.drained or one.drain is None, grace + HEARD_SECONDS)
+    if seen.drain is None:
+        words = "The proxy takes posts again: somebody took it back, or it was restarted."
+        raise Failure("unavailable", words)
+    if not seen.drained:
+        words = f"The proxy is {seen.drain}."
+        hint = f"The file says {grace:g} s, and it says more: was it reloaded since?"
+        raise Failure("still-waiting", words, hint)
+    return seen
+
+
 def _wait(settings: ProxySettings, done: Callable[[Seen], bool], seconds: float) -> Seen:
+    """What it said last, done or not."""
     deadline = time.monotonic() + seconds
-    while not done(seen := _look(settings)):
-        if time.monotonic() > deadline:
-            raise Failure("still-waiting", "The proxy was told, and has not said that it heard.")
+    while not done(seen := _look_again(settings)) and time.monotonic() < deadline:
         time.sleep(LOOK_SECONDS)
     return seen
+
+
+def _look_again(settings: ProxySettings) -> Seen:
+    try:
+        return _look(settings)
+    except Failure as failure:
+        if failure.kind != "unavailable":
+            raise
+        words = "The proxy was told, and does not answer any more."
+        raise Failure("unavailable", words, "Was it stopped meanwhile?") from None
 
 
 def _place(settings: ProxySettings) -> str:

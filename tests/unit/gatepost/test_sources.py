@@ -1,5 +1,6 @@
 """Where settings come from: which of several counts, and that it can be told."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,20 @@ def test_a_secret_is_what_its_credential_holds(credentials: Path) -> None:
     found = load(MainServerSettings, written(with_(MAIN, "redis.user", "main")))
     assert found.database.address().password == SECRET
     assert found.redis.address() == "redis://main:p%40%3A%2Fw@127.0.0.1:6379/0"
+
+
+def test_credentials_that_it_is_told_of_and_may_not_look_at_are_left(
+    credentials: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a unit's ExecStop. Root may look everywhere, so the test says that it may not."""
+
+    def refused(_file: Path) -> bool:
+        raise PermissionError(credentials)
+
+    monkeypatch.setattr(os, "access", lambda place, _mode: place != credentials)
+    monkeypatch.setattr(Path, "is_file", refused)
+    found = load(MainServerSettings, written(with_(MAIN, "database.password", "of the file")))
+    assert found.database.address().password == "of the file"
 
 
 def test_a_file_is_where_its_credential_is(credentials: Path) -> None:

@@ -16,6 +16,7 @@ from gatepost.settings import ServiceSettings, named
 from main_server.retention.settings import RetentionSettings
 from main_server.settings import MainServerSettings
 from portal.settings import PortalSettings
+from proxy.draining import HEARD_SECONDS
 from proxy.settings import ProxySettings
 from tests.unit.systemd.conftest import Installed
 from tests.unit.systemd.units import DAEMONS, OURS, SHIPPED, instance, said, services, timers
@@ -94,6 +95,15 @@ def test_what_drains_a_proxy_before_it_is_stopped_is_a_command() -> None:
     program, *words = command.replace("%i", "2").split()
     assert program == "/opt/gatepost/current/bin/gatepost"
     assert run([*words, "--help"]) == 0
+
+
+def test_a_stop_lasts_long_enough_to_drain() -> None:
+    """systemd gives ExecStop and what comes after it each the whole of the time."""
+    grace = ProxySettings.model_fields["draining"].default.grace_seconds
+    (longest,) = map(float, said("gatepost-proxy@.service", "TimeoutStopSec"))
+    assert grace + 2 * HEARD_SECONDS < longest
+    (raised,) = re.findall(r"of more than (\d+),", (SHIPPED / "drain.conf").read_text())
+    assert int(raised) + 2 * HEARD_SECONDS <= longest
 
 
 BY_HAND = {"replica.password"}
