@@ -15,6 +15,7 @@ from tests.drills.debian.machine import HOST, Machine
 from tests.drills.debian.operator import CONFIG, SERVICES, Operator, Wrong, demand
 from tests.drills.debian.releases import make, packages
 from tests.drills.debian.root import debian
+from tests.drills.scenes import units
 
 FIRST, SECOND, THIRD = "0.1.0", "0.1.1", "0.2.0"
 KEPT = ("/etc/gatepost", "/etc/app_secrets", "/var/lib/gatepost/main_server/ca")
@@ -195,6 +196,7 @@ SCENES: tuple[Callable[[Operator], str], ...] = (
     its_jobs_run,
     doctor_finds_nothing_wrong,
     comes_up_by_itself,
+    *units.SCENES,
     is_upgraded,
     goes_back,
     a_release_that_cannot_work_stops_nothing,
