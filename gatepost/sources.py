@@ -19,6 +19,8 @@ from dotenv import dotenv_values
 from gatepost.errors import ConfigurationError
 
 CREDENTIALS = "CREDENTIALS_DIRECTORY"
+BESIDE = "credentials"
+"""The folder beside the YAML."""
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -64,7 +66,7 @@ def read_sources(
 def _credentials(file: Path | None, environment: Mapping[str, str]) -> Path | None:
     """systemd names the folder to a unit's ExecStop as well, and then doesn't let it in."""
     told = environment.get(CREDENTIALS)
-    folder = Path(told) if told else file.parent / "credentials" if file else None
+    folder = Path(told) if told else file.parent / BESIDE if file else None
     return folder if folder and _may_look(folder) else None
 
 

@@ -74,8 +74,21 @@ class Authority(Block):
         return [fault for key in keys for fault in private_file_faults(key)]
 
 
+class Migrator(Database):
+    """The ledger, as the user who makes and changes its tables."""
+
+    user: str = "gatepost_migrate"
+    """Who we are there."""
+
+
+class MigrationSettings(ServiceSettings):
+    """A file of its own, root's alone; `gatepost db` takes the main server's as well."""
+
+    database: Migrator = Migrator()
+
+
 class DatabaseOnly(ServiceSettings):
-    """The part of the main server's settings that migrations need."""
+    """The part of the main server's settings, or of a migration's, that is the ledger."""
 
     model_config = ConfigDict(extra="ignore")
     database: Database = Database()

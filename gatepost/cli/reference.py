@@ -17,8 +17,10 @@ _HEAD = """\
 
 This page is written by `gatepost config reference` from the classes of the settings.
 
-Each service has one YAML file, `/etc/gatepost/SERVICE/config.yaml`; [samples](../proxy/config.yaml)
-are beside each service's code. A setting comes from the first of these that has it:
+Each service has one YAML file, `/etc/gatepost/SERVICE/config.yaml`, and so has what runs at night
+([analytics](pipeline.md), [backup](backup.md), [retention](retention.md)) and who changes the
+ledger's tables (`migration`); [samples](../proxy/config.yaml) are beside the code. A setting comes
+from the first of these that has it:
 
 1. a credential of systemd: a file named like the setting (`redis.password`) in the folder of the
    service's credentials. Of a secret its content is the value, of a file its place is. Commands

@@ -18,19 +18,23 @@ class Read(Database):
     """The ledger, or a replica of it, as a user who can only read."""
 
     user: str = "gatepost_backup"
+    """Who we are there; their rights are those of `gatepost db grant backup`."""
 
 
 class Written(Database):
     """Where a restore goes, as a user who may make tables."""
 
     user: str = "gatepost_migrate"
+    """Who we are there."""
 
 
 class Scratch(Database):
     """Where a drill tries a backup, as a user who may make this schema and drop it."""
 
     name: str = f"gatepost{SCRATCH}"
+    """The schema, which a drill drops: its name ends so."""
     user: str = "gatepost_drill"
+    """Who we are there."""
 
     def without_schema(self) -> "Scratch":
         url = self.address().set(database="").render_as_string(hide_password=False)
@@ -41,13 +45,15 @@ class Store(Block):
     """Where backups are, what is in them beside the ledger, and for how long they are kept."""
 
     folder: Path
+    """Each backup is a folder in it."""
     passphrase_file: Path
     """What is in it seals them; keep a copy of it where the backups are not."""
     files: list[Path] = Field(default_factory=list)
     """Files and folders that go in: the CA's folder, the configuration. Not the backup of keys."""
     keep_days: Annotated[int, Field(ge=1, le=3660)] = 7
+    """What is older goes, but never below so many backups as these are days."""
     wait_minutes: Annotated[int, Field(ge=0, le=1440)] = 60
-    """For the nightly job, beside which none is made."""
+    """So long the nightly job is waited for, beside which none is made."""
 
     def faults(self) -> list[str]:
         return private_file_faults(self.passphrase_file)

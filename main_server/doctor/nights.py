@@ -1,7 +1,4 @@
-"""What runs at night, and whether it did: backup, drill, retention; and checks of the audit log.
-
-Backup and retention have settings of their own, beside the main server's.
-"""
+"""What runs at night, and whether it did: backup, drill, retention; and checks of the audit log."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -21,17 +18,14 @@ from gatepost.cli.doctor.look import (
     warning,
     wrong,
 )
-from gatepost.cli.doctor.looks.settings import command_in
 from gatepost.cli.words import ago
-from gatepost.errors import ConfigurationError
-from gatepost.settings import ServiceSettings, load
+from gatepost.settings import ServiceSettings
 from main_server.audit.checks.repository import find_last_ended
 from main_server.backup.content import find_all
 from main_server.backup.metrics import LAST_DRILL
 from main_server.backup.settings import BackupSettings
 from main_server.doctor.asking import Here, asking, here, of_ledger
 from main_server.retention.runs import repository as runs
-from main_server.retention.settings import RetentionSettings
 
 S = TypeVar("S", bound=ServiceSettings)
 BACKUP_EVERY, DRILL_EVERY, RETAIN_EVERY = (
@@ -40,32 +34,11 @@ BACKUP_EVERY, DRILL_EVERY, RETAIN_EVERY = (
     timedelta(hours=26),
 )
 CHECK_EVERY = timedelta(days=2)
-NIGHTLY: dict[str, type[ServiceSettings]] = {
-    "backup": BackupSettings,
-    "retention": RetentionSettings,
-}
 DRILLED = "gatepost_backup_drill_last_success_timestamp_seconds"
 
 
-def see_settings(one: Here) -> Findings:
-    """Those of commands that run at night; the services' own are looked at elsewhere."""
-    for name, kind in NIGHTLY.items():
-        if not (file := one.beside(name)).is_file():
-            continue
-        try:
-            settings = load(kind, file)
-        except ConfigurationError as error:
-            yield wrong(f"{name}: {error.detail}", f"gatepost {name} --help")
-            continue
-        strictly = wrong if settings.environment == "production" else warning
-        faults = settings.faults()
-        yield from (strictly(f"{name}: {fault}", command_in(fault)) for fault in faults)
-        if not faults:
-            yield fine(f"{name}: {file} is in order")
-
-
 def see_backup(one: Here) -> Findings:
-    settings = _beside(one, "backup", BackupSettings)
+    settings = _of(one, "backup", BackupSettings)
     if settings is None:
         if one.settings.environment == "production":
             words = f"no backup is made here: there is no {one.beside('backup')}"
@@ -77,7 +50,7 @@ def see_backup(one: Here) -> Findings:
 
 
 def see_drill(one: Here) -> Findings:
-    settings = _beside(one, "backup", BackupSettings)
+    settings = _of(one, "backup", BackupSettings)
     if settings is None:
         return
     drill = f"gatepost backup drill --config {one.beside('backup')}"
@@ -124,15 +97,14 @@ def judge_age(what: str, at: datetime | None, most: timedelta, command: str) -> 
     return wrong(words, command) if now - at > most else fine(words)
 
 
-def _beside(one: Here, name: str, kind: type[S]) -> S | None:
-    file = one.beside(name)
-    if not file.is_file():
+def _of(one: Here, name: str, kind: type[S]) -> S | None:
+    """None if it has no settings here."""
+    if name not in one.site.parts:
         return None
-    try:
-        return load(kind, file)
-    except ConfigurationError:
-        words = f"the settings of {name} can't be used"
-        raise CantTell(words, "gatepost doctor nightly-settings") from None
+    settings = one.site.of(name, kind)
+    if settings is None:
+        raise CantTell(f"the settings of {name} can't be used", "gatepost doctor settings")
+    return settings
 
 
 def _metrics(file: Path) -> Mapping[str, float]:
@@ -145,13 +117,6 @@ def _metrics(file: Path) -> Mapping[str, float]:
 
 
 LOOKS = (
-    Look(
-        name="nightly-settings",
-        at="the settings of backup and retention, their passwords and private files",
-        why="with settings that can't be used nothing happens at night",
-        mend="gatepost backup --help",
-        see=here(see_settings),
-    ),
     Look(
         name="backup",
         at="when the last backup was made",

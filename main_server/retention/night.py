@@ -32,7 +32,7 @@ from main_server.retention.plan import Plan
 from main_server.retention.prove import Proof
 from main_server.retention.run import AnotherRuns, Done, Foreseen, Place
 from main_server.retention.runs import repository as runs
-from main_server.retention.settings import RetentionSettings
+from main_server.retention.settings import RetentionOnly
 
 A_NIGHT = timedelta(hours=26)
 _LINES = 60
@@ -93,7 +93,7 @@ def is_behind(connection: Connection) -> str | None:
 def _opened(config: Path | None) -> Iterator[Place]:
     forbid_core_dumps()
     with in_words("`gatepost retention status` shows what there is."), _later():
-        settings = load(RetentionSettings, config)
+        settings = load(RetentionOnly, config)
         faults = settings.faults() if settings.environment == "production" else []
         if faults:
             raise ConfigurationError("not in production:\n" + "\n".join(faults))

@@ -29,7 +29,12 @@ class Limits(Block):
 
 
 class RetentionSettings(ServiceSettings):
-    model_config = ConfigDict(extra="ignore")
     database: Database = Database(user="gatepost_retention")
     keys: Keys
     retention: Limits = Limits()
+
+
+class RetentionOnly(RetentionSettings):
+    """As the main server's own file may have them as well."""
+
+    model_config = ConfigDict(extra="ignore")

@@ -63,10 +63,14 @@ def events_of(lines: Iterable[str]) -> Events:
     return found
 
 
+def is_secret_name(name: str) -> bool:
+    return bool(_SECRET.search(name))
+
+
 def setting(name: str, value: Any) -> Any:
     """A value that is not a secret by its type, but may hold one all the same."""
     if isinstance(value, Mapping):
-        return {k: HIDDEN if _SECRET.search(k) else setting(name, v) for k, v in value.items()}
+        return {k: HIDDEN if is_secret_name(k) else setting(name, v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [setting(name, one) for one in value]
     return _USER_IN_URL.sub(f"{HIDDEN}@", value) if isinstance(value, str) else value

@@ -1,15 +1,19 @@
-"""The secrets that the settings of this machine name, to be searched for in what is given away."""
+"""The secrets of this machine, to be searched for in what is given away: those that its settings
+name, and all credentials beside them, whosever they are.
+"""
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from pydantic import SecretStr
 
+from gatepost.cli.doctor.scrubbing import is_secret_name
 from gatepost.cli.doctor.site import Site
 from gatepost.settings import leaves, value_of
+from gatepost.sources import BESIDE
 
 SHORTEST = 6
 """What is shorter stands everywhere."""
@@ -18,7 +22,7 @@ FILES = ("key_file", "passphrase_file", "master_key_file", "backup_passphrase_fi
 
 def secrets_of(site: Site) -> set[bytes]:
     """As far as we may read them: what we may not can't have come into an archive either."""
-    found = set[bytes]()
+    found = set(_credentials(site.folder))
     for _, settings in site.readable():
         for name, _info in leaves(type(settings)):
             value = value_of(settings, name)
@@ -27,6 +31,8 @@ def secrets_of(site: Site) -> set[bytes]:
                 found |= {text.encode(), unquote(_password(text)).encode()}
             elif isinstance(value, Path):
                 found |= set(_of_path(value, name.split(".")[-1]))
+            elif isinstance(value, Mapping):
+                found |= {str(one).encode() for k, one in value.items() if is_secret_name(k)}
     return {one for one in found if len(one) >= SHORTEST}
 
 
@@ -44,16 +50,30 @@ def forms(secret: bytes) -> Iterator[bytes]:
         return
 
 
+def _credentials(folder: Path) -> Iterator[bytes]:
+    """Also of settings that can't be used, and of Redis's own operator, which no settings name."""
+    for place in sorted(folder.glob(f"*/{BESIDE}/*")):
+        yield from _contents(place)
+
+
 def _of_path(path: Path, name: str) -> Iterator[bytes]:
-    """A file that is secret, line by line if it is text; or the keys in a folder."""
+    """A file that is secret, or the keys in a folder."""
     try:
         files = sorted(path.glob("*.key")) if path.is_dir() else [path] if name in FILES else []
-        contents = [file.read_bytes() for file in files]
     except OSError:
         return
-    for content in contents:
-        yield content
-        yield from (line for line in content.splitlines() if not line.startswith(b"-----"))
+    for file in files:
+        yield from _contents(file)
+
+
+def _contents(file: Path) -> Iterator[bytes]:
+    """Whole, and line by line if it is text."""
+    try:
+        content = file.read_bytes()
+    except OSError:
+        return
+    yield content
+    yield from (line for line in content.splitlines() if not line.startswith(b"-----"))
 
 
 def _password(text: str) -> str:

@@ -327,7 +327,7 @@ def test_backups_of_long_ago(troubles: Look, patient: Stack, tmp_path: Path) -> 
         assert "a backup was made 3 days ago" in only(troubles(), "backup")
         (backups / name_of(NOW)).mkdir()
         secret.chmod(0o644)
-        assert "can be read by others" in only(troubles(), "nightly-settings", State.WARNING)
+        assert "can be read by others" in only(troubles(), "secrets", State.WARNING)
         secret.chmod(0o600)
         drilled.write_text(f"# TYPE {name} gauge\n{name} {NOW.timestamp() - 20 * 86400}\n")
         only(troubles(), "backup-drill", State.WARNING)

@@ -9,6 +9,7 @@ import yaml
 from dotenv import dotenv_values
 
 from gatepost.cli.configuring import configured, disagreements, settings_class
+from gatepost.install.configuration import SAMPLES
 from gatepost.settings import ENVIRONMENT_NAMES, ServiceSettings, load
 from infra.dev.paths import ROOT
 from main_server.domains.seeding import read_domains
@@ -23,7 +24,7 @@ def credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name in ENVIRONMENT_NAMES:
         monkeypatch.delenv(name, raising=False)
-    for name in ("database.password", "redis.password", "source.password"):
+    for name in ("database.password", "redis.password", "source.password", "drill.password"):
         (tmp_path / name).write_text(GOOD)
     key = tmp_path / "keys.master_key_file"
     key.write_bytes(secrets.token_bytes(32))
@@ -33,8 +34,11 @@ def credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def sample(service: str) -> ServiceSettings:
-    file = ROOT / service / "config.yaml"
-    return load(settings_class(configured()[service]), file)
+    return load(settings_class(configured()[service]), file_of(service))
+
+
+def file_of(service: str) -> Path:
+    return ROOT / SAMPLES[service][0].replace(".", "/") / "config.yaml"
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -46,7 +50,7 @@ def test_each_service_has_one_that_production_takes(credentials: Path, service: 
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_nothing_secret_is_in_it(service: str) -> None:
-    text = (ROOT / service / "config.yaml").read_text()
+    text = file_of(service).read_text()
     assert not re.search(r"^\s*(password|url: *redis|url: *mysql)", text, re.MULTILINE)
 
 

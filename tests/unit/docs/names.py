@@ -17,29 +17,21 @@ from typing import Any
 from pydantic import BaseModel
 from typer.main import get_command
 
-from analytics.settings import AnalyticsSettings
+from gatepost.cli.configuring import configured, settings_class
 from gatepost.cli.main import app
 from infra.dev import paths
 from infra.dev.boot import COMMANDS
 from infra.dev.paths import ROOT, VAR
 from infra.dev.place import Place
 from infra.dev.seed import ORDERS
-from main_server.retention.settings import RetentionSettings
-from main_server.settings import MainServerSettings
 from main_server.tables import metadata
-from portal.settings import PortalSettings
-from proxy.settings import ProxySettings
-from worker.settings import WorkerSettings
 
 PACKAGES = (
     *("gatepost", "proxy", "worker", "main_server", "portal", "analytics"),
     *("migrations", "infra"),
 )
 SOURCES = (*PACKAGES, "bench", "tests")
-SETTINGS = (
-    *(AnalyticsSettings, MainServerSettings, PortalSettings, ProxySettings, RetentionSettings),
-    WorkerSettings,
-)
+SETTINGS = tuple(settings_class(one) for one in configured().values())
 PASSES_ARGUMENTS_ON = {"analytics", "bench", "chaos", "drill", "lock", "test"}
 
 _ROUTE = re.compile(r"(?:(?:GET|POST|PUT|DELETE) )?(/[\w/{}-]+)")

@@ -64,8 +64,8 @@ def command_in(fault: str) -> str | None:
 LOOKS = (
     Look(
         name="settings",
-        at="each service's settings, and the certificates, keys and files that they name",
-        why="a service with settings that can't be used doesn't start, or not again",
+        at="each service's settings and those of the night, and the files that services name",
+        why="with settings that can't be used nothing starts again, and nothing happens at night",
         mend="gatepost config check",
         see=see_settings,
     ),

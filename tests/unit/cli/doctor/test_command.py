@@ -55,7 +55,7 @@ def test_an_archive_takes_no_files_place(folder: Path, capsys: pytest.CaptureFix
 def test_settings_that_can_not_be_used(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor", "settings", "secrets", "--folder", str(folder)]) == 2
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("wrong       settings  a service with settings")
+    assert lines[0].startswith("wrong       settings  with settings that")
     assert lines[1].strip().startswith("worker: no.pem and no.key can't be used")
     assert lines[2].strip() == "$ gatepost config check"
     assert lines[3].startswith("wrong       secrets")
