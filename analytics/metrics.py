@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from analytics.nightly import Done
 from gatepost import textfile
+from gatepost.owners import owner_called
 
 LAST = "gatepost_analytics_{kind}_last_run.prom"
 SUCCESS = "gatepost_analytics_{kind}_success.prom"
@@ -46,7 +47,7 @@ class Metrics:
         if kind == "nightly":
             words = "What is unusual about the last published day."
             _gauge(registry, "gatepost_analytics_unusual", words, kind, done.unusual)
-        textfile.write(self._folder, SUCCESS.format(kind=kind), registry)
+        self._write(SUCCESS.format(kind=kind), registry)
 
     def failed(self, kind: str, seconds: float, *, disagree: bool) -> None:
         """`disagree`: because the lake hasn't what the ledger has."""
@@ -75,7 +76,10 @@ class Metrics:
             kind,
             seconds,
         )
-        textfile.write(self._folder, LAST.format(kind=kind), registry)
+        self._write(LAST.format(kind=kind), registry)
+
+    def _write(self, file: str, registry: CollectorRegistry) -> None:
+        textfile.write(self._folder, file, registry, owner_called("analytics"))
 
 
 def _gauge(registry: CollectorRegistry, name: str, words: str, kind: str, value: float) -> None:

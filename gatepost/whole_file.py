@@ -6,21 +6,22 @@ import stat
 from pathlib import Path
 
 from gatepost.errors import ConfigurationError
+from gatepost.owners import give, owner_of
 
 _MODE = 0o600
 
 
-def replace_file(file: Path, data: bytes) -> None:
-    """On disk when this returns. A file that was there keeps its owner and its mode."""
+def replace_file(file: Path, data: bytes, mode: int | None = None) -> None:
+    """On disk when this returns. Without a mode it has that of the file that was there. Root leaves
+    it to whose that was, a new one to whose the folder is; anybody else's is his own."""
     draft = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         before = file.stat() if file.exists() else None
         draft.unlink(missing_ok=True)
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400)
         with os.fdopen(descriptor, "wb") as stream:
-            if before and (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
-                os.fchown(descriptor, before.st_uid, before.st_gid)
-            os.fchmod(descriptor, stat.S_IMODE(before.st_mode) if before else _MODE)
+            give(descriptor, owner_of(file if before else file.parent))
+            os.fchmod(descriptor, mode or (stat.S_IMODE(before.st_mode) if before else _MODE))
             stream.write(data)
             stream.flush()
             os.fsync(descriptor)

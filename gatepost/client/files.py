@@ -17,6 +17,7 @@ from gatepost.client.errors import CertificateError
 from gatepost.client.keys import make_key
 from gatepost.client.trust import read_key
 from gatepost.errors import ConfigurationError
+from gatepost.owners import give, owner_of
 from gatepost.whole_file import replace_file
 
 
@@ -108,7 +109,8 @@ def _put(file: Path, data: bytes) -> None:
 @contextmanager
 def _lock(file: Path) -> Iterator[None]:
     try:
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        give(descriptor, owner_of(file.parent))
     except OSError as error:
         raise CertificateError(f"{file} can't be made: {error.strerror}.") from None
     try:

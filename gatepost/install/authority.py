@@ -5,11 +5,9 @@ ledger knows them, and the CA's keys belong to nobody else. A certificate that i
 alone; services renew theirs by themselves.
 """
 
-import os
 import secrets
 import shutil
 from dataclasses import dataclass
-from pathlib import Path
 
 from gatepost.install.configuration import ETC
 from gatepost.install.machine import Machine
@@ -85,7 +83,7 @@ def _issue(machine: Machine, gatepost: str, order: Order, host: str) -> None:
             machine, gatepost, "cert", "issue", f"gatepost:{order.name}", *words, *CONFIG
         )
         for kind, mode in (("key", 0o600), ("pem", 0o644)):
-            content = _read(machine.path(f"{out}/{order.name}.{kind}"))
+            content = machine.read_of(machine.path(f"{out}/{order.name}.{kind}"), USER)
             file = machine.path(f"{STATE}/{order.service}/tls/{order.file}.{kind}")
             machine.write(file, content, mode, f"gatepost-{order.service}")
     finally:
@@ -106,9 +104,3 @@ def _pins(machine: Machine, gatepost: str, service: str) -> Step:
 def _as_main_server(machine: Machine, *command: str) -> str:
     with machine.credentials("main_server", USER) as folder:
         return machine.run(*command, user=USER, extra={"CREDENTIALS_DIRECTORY": folder})
-
-
-def _read(file: Path) -> bytes:
-    """No link of somebody else's is followed."""
-    with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW), "rb") as stream:
-        return stream.read()

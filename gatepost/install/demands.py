@@ -11,6 +11,7 @@ from gatepost.install.machine import PATH, Machine
 from gatepost.install.placing import CURRENT, FOLDER, version_at
 from gatepost.install.services import version
 from gatepost.install.steps import Failure
+from gatepost.room import free_at
 
 SYSTEMD_LEAST, PYTHON_LEAST, REDIS_LEAST, MARIADB_LEAST = 252, (3, 11), (7, 0), (10, 11)
 PROGRAMS = {
@@ -94,10 +95,7 @@ def _find(machine: Machine, program: str) -> bool:
 
 def _room(machine: Machine, *, analytics: bool) -> Iterator[str]:
     wanted = MEGABYTES_WITH_SPARK if analytics else MEGABYTES
-    place = machine.path(FOLDER)
-    while not place.exists():
-        place = place.parent
-    free = shutil.disk_usage(place).free // 1_000_000
+    free = free_at(machine.path(FOLDER)) // 1_000_000
     if free < wanted:
         yield f"{FOLDER} has {free} MB left, and a release wants {wanted}: make room, or mount more"
 

@@ -4,12 +4,14 @@ Another root folder than `/` is entered by chroot. There is no systemd in it to 
 that services are enabled there, but neither started nor stopped.
 """
 
+import errno
 import os
 import secrets
 import shutil
+import stat
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gatepost.install.steps import Failure
@@ -18,6 +20,8 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PASSED_ON = ("PIP_", "SSL_CERT_", "REQUESTS_CA_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 """What pip may need of the environment to reach its packages."""
 LAST_WORDS = 12
+_AS_IT_IS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY
 
 
 class Machine:
@@ -78,7 +82,8 @@ class Machine:
         try:
             for file in sorted(self.path(f"/etc/gatepost/{service}/credentials").iterdir()):
                 self.write(place / file.name, file.read_bytes(), 0o400, user)
-            self.give(place, user)
+            with self.opened(place) as descriptor:
+                self.give(descriptor, user)
             yield folder
         finally:
             shutil.rmtree(place)
@@ -87,22 +92,48 @@ class Machine:
         self, file: Path, content: bytes, mode: int, user: str = "root", group: str | None = None
     ) -> None:
         """The file, whole or as it was; nobody reads it meanwhile who must not."""
-        draft = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            self.give(draft, user, group)
-            draft.chmod(mode)
-            draft.replace(file)
-        except BaseException:
-            draft.unlink(missing_ok=True)
-            raise
+        draft = f".{file.name}.{secrets.token_hex(4)}"
+        with self.opened(file.parent) as folder:
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
+            try:
+                with os.fdopen(descriptor, "wb") as stream:
+                    stream.write(content)
+                    self.give(descriptor, user, group)
+                    os.fchmod(descriptor, mode)
+                    stream.flush()
+                    os.fsync(descriptor)
+                os.rename(draft, file.name, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                with suppress(FileNotFoundError):
+                    os.unlink(draft, dir_fd=folder)
+                raise
 
-    def give(self, path: Path, user: str, group: str | None = None) -> None:
-        os.chown(path, self.id_of("passwd", user), self.id_of("group", group or user))
+    def read_of(self, file: Path, user: str) -> bytes:
+        """A file that its user has made, and nothing else that he may have put in its place."""
+        with self.opened(file.parent) as folder:
+            descriptor = os.open(file.name, _AS_IT_IS, dir_fd=folder)
+            with os.fdopen(descriptor, "rb") as stream:
+                status = os.fstat(descriptor)
+                if not stat.S_ISREG(status.st_mode) or status.st_uid != self.id_of("passwd", user):
+                    raise Failure(f"{file} is no file of {user}'s.")
+                return stream.read()
+
+    @contextmanager
+    def opened(self, folder: Path) -> Iterator[int]:
+        """Its descriptor. Root's own links are followed, as one from /var/lib/gatepost to another
+        disk; in a folder of somebody else's none is, or a service would say where root writes."""
+        descriptor = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            for name in folder.relative_to(self.root).parts:
+                below = _enter(descriptor, name, folder)
+                os.close(descriptor)
+                descriptor = below
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def give(self, descriptor: int, user: str, group: str | None = None) -> None:
+        os.fchown(descriptor, self.id_of("passwd", user), self.id_of("group", group or user))
 
     def id_of(self, kind: str, name: str) -> int:
         """Of a user (`passwd`) or a group, as that machine numbers them."""
@@ -118,6 +149,17 @@ class Machine:
             return {}
         rows = [line.split(":") for line in lines]
         return {row[0]: int(row[2]) for row in rows if len(row) > 2}
+
+
+def _enter(folder: int, name: str, way: Path) -> int:
+    try:
+        return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+            raise
+    if os.fstat(folder).st_uid != 0:
+        raise Failure(f"{way}: {name} is a link in a folder that isn't root's, or no folder.")
+    return os.open(name, _FOLDER, dir_fd=folder)
 
 
 def has(file: Path, content: bytes) -> bool:

@@ -57,6 +57,13 @@ def this_release() -> Release:
     return Release(place.resolve())
 
 
+def shipped_file(name: str) -> Path:
+    """Where it is for whoever runs this: in a release, or in a checkout, which doesn't ship it."""
+    package = Path(gatepost.__file__).parent
+    there = package / "install" / "shipped" / name
+    return there if there.exists() else package.parent / "infra" / name
+
+
 def fill(template: str, values: Mapping[str, str]) -> str:
     """The template with each `@name@` filled, without its comments."""
     return _PLACE.sub(lambda place: values[place[1]], _COMMENTS.sub("", template))

@@ -13,12 +13,13 @@ from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
 from gatepost.cli.words import duration, plural
 from gatepost.errors import ConfigurationError
+from gatepost.owners import Owner, owner_of
 from gatepost.safety import forbid_core_dumps
 from gatepost.settings import load
 from main_server.backup import metrics
 from main_server.backup.content import LEDGER, Backup, Opened, find, find_all
 from main_server.backup.create import create
-from main_server.backup.restore import drill, extract_files, restore
+from main_server.backup.restore import check_target, drill, extract_files, restore
 from main_server.backup.settings import BackupSettings
 from main_server.backup.verify import verify
 from main_server.commanding import in_words
@@ -43,10 +44,10 @@ def make(config: Path | None, *, json: bool) -> None:
             ):
                 made = create(engine, settings, tell)
         except BaseException:
-            metrics.tell_failure(settings.metrics_folder)
+            metrics.tell_failure(settings.metrics_folder, _owner(settings))
             raise
         seconds = time.monotonic() - started
-        metrics.tell_success(settings.metrics_folder, seconds, made.bytes)
+        metrics.tell_success(settings.metrics_folder, seconds, made.bytes, _owner(settings))
     words = f"{made.folder}: {_size(made)}, in {duration(seconds)}."
     _tell(output, _document(made) | {"seconds": round(seconds, 3)}, words)
 
@@ -88,13 +89,16 @@ def bring_back(
     with _settings(config) as settings:
         opened = _open(settings, name)
         document: dict[str, object] = {"backup": opened.backup.name}
+        target = None if only_files else _wanted(settings.restore, "restore: where to, and as whom")
+        if target is not None:
+            with open_ledger(target, patient=True) as engine:
+                check_target(engine, target, opened)
         if files_to is not None:
             files = extract_files(opened, files_to)
             document["files"] = len(files)
             if not json:
                 output.say(f"{plural(len(files), 'file')} in {files_to}.")
-        if not only_files:
-            target = _wanted(settings.restore, "restore: where to, and as whom")
+        if target is not None:
             with (
                 open_ledger(target, patient=True) as engine,
                 _bar("restoring", _length(opened), shown=not json) as tell,
@@ -114,7 +118,7 @@ def rehearse(config: Path | None, name: str | None, *, json: bool) -> None:
         opened = _open(settings, name)
         with _bar("restoring, for trial", _length(opened), shown=not json) as tell:
             done = drill(scratch, opened, tell)
-        metrics.tell_drill(settings.metrics_folder, done.seconds)
+        metrics.tell_drill(settings.metrics_folder, done.seconds, _owner(settings))
     words = f"{opened.backup.name}: {_restored(done.messages, done.audit_entries, done.seconds)}"
     document = {"backup": opened.backup.name, "messages": done.messages}
     _tell(Output(json=json), document | {"seconds": round(done.seconds, 3)}, words)
@@ -142,6 +146,12 @@ def _folder(settings: BackupSettings) -> Path:
     if not folder.is_dir():
         raise ConfigurationError(f"store.folder: there is no {folder}")
     return folder
+
+
+def _owner(settings: BackupSettings) -> Owner | None:
+    """Whose the backups are, and what is said of them."""
+    folder = settings.store.folder
+    return owner_of(folder) if folder.is_dir() else None
 
 
 def _open(settings: BackupSettings, name: str | None) -> Opened:

@@ -35,6 +35,8 @@ class Manifest(msgspec.Struct, frozen=True):
     audit_head: str
     lengths: dict[str, int]
     """Of each other part, in bytes, before it was sealed."""
+    table_bytes: int | None = None
+    """What the ledger's tables took on the database's disk. Former releases don't say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,17 @@
 """Making a backup: the ledger as it is at one moment, while everything goes on.
 
-The parts are written into a folder whose name begins with a dot; it gets its own when all is on
-disk. Whatever ends the command before, there is no backup that isn't whole.
+The parts are written into a draft, which becomes a backup when all is on disk. Whatever ends the
+command before, there is no backup that isn't whole.
 """
 
 import os
 import secrets
-import shutil
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
 
 from sqlalchemy import Connection, Engine
 
@@ -29,13 +27,13 @@ from main_server.backup.content import (
     MANIFEST,
     Backup,
     Manifest,
-    drop_unfinished,
-    find_all,
     name_of,
     write_manifest,
 )
+from main_server.backup.folder import Draft, drafted, drop_old, make_private, tidy_up
+from main_server.backup.room import demand_for_backup
 from main_server.backup.sealed import SALT_BYTES, BackupKey, SealedWriter
-from main_server.backup.settings import BackupSettings, Store
+from main_server.backup.settings import BackupSettings
 from main_server.backup.tools import ENDS, OF_A_TABLE, ToolFailed, dump
 from main_server.keys.backup.form import is_of_keys, read_passphrase
 from main_server.messages.partitions import LOCK as PARTITIONS_LOCK
@@ -57,34 +55,27 @@ def create(engine: Engine, settings: BackupSettings, tell: Tell) -> Backup:
     passphrase = read_passphrase(store.passphrase_file)
     assert passphrase is not None
     _check_files(store.files)
-    _make_private(store.folder)
+    make_private(store.folder)
     with _beside_nobody(engine, store.wait_minutes) as locks:
-        drop_unfinished(store.folder)
+        _refuse_a_replica(locks)
+        tidy_up(store.folder)
+        demand_for_backup(locks, store.folder)
         begun_at = datetime.now(UTC)
-        draft = store.folder / f".{name_of(begun_at)}"
-        try:
-            draft.mkdir(0o700)
+        with drafted(store.folder, begun_at) as draft:
             key = BackupKey(passphrase, secrets.token_bytes(SALT_BYTES))
             _write(locks, settings, draft, key, tell)
-            backup = Backup(store.folder / name_of(begun_at), begun_at)
-            draft.rename(backup.folder)
-        except BaseException as error:
-            shutil.rmtree(draft, ignore_errors=True)
-            if isinstance(error, OSError):
-                raise Unavailable(f"{draft} can't be written: {error.strerror or error}") from None
-            raise
-        _sync(store.folder)
-    _drop_old(store, begun_at)
-    return backup
+    drop_old(store, begun_at)
+    return Backup(store.folder / name_of(begun_at), begun_at)
 
 
 def _write(
-    locks: Connection, settings: BackupSettings, draft: Path, key: BackupKey, tell: Tell
+    locks: Connection, settings: BackupSettings, draft: Draft, key: BackupKey, tell: Tell
 ) -> None:
     revision = migrating.current(locks)
     if revision is None:
         raise ConfigurationError("there is no ledger here: it has no tables")
     messages, head = repository.count_messages(locks), read_head(locks)
+    table_bytes = repository.count_bytes(locks)
     locks.commit()  # a transaction that has read a table would keep others from changing it
     made_at = datetime.now(UTC)
     with _part(draft, LEDGER, key) as writer:
@@ -92,11 +83,9 @@ def _write(
     with _part(draft, FILES, key) as writer:
         _write_files(settings.store.files, writer)
     lengths = {LEDGER: ledger, FILES: writer.bytes}
-    manifest = Manifest(made_at, __version__, revision, messages, str(head), lengths)
-    with (draft / MANIFEST).open("xb") as file:
+    manifest = Manifest(made_at, __version__, revision, messages, str(head), lengths, table_bytes)
+    with draft.file(MANIFEST) as file:
         write_manifest(file, key, manifest)
-        _sync_file(file)
-    _sync(draft)
 
 
 def _write_ledger(
@@ -143,12 +132,11 @@ def _write_file(archive: tarfile.TarFile, file: Path) -> None:
 
 
 @contextmanager
-def _part(draft: Path, name: str, key: BackupKey) -> Iterator[SealedWriter]:
-    with (draft / name).open("xb") as file:
+def _part(draft: Draft, name: str, key: BackupKey) -> Iterator[SealedWriter]:
+    with draft.file(name) as file:
         writer = SealedWriter(file, key, name)
         yield writer
         writer.finish()
-        _sync_file(file)
 
 
 @contextmanager
@@ -165,38 +153,14 @@ def _beside_nobody(engine: Engine, wait_minutes: int) -> Iterator[Connection]:
             connection.invalidate()
 
 
+def _refuse_a_replica(locks: Connection) -> None:
+    """Its locks are its own: whoever takes away or divides over there knows nothing of ours."""
+    if repository.takes_no_changes(locks):
+        words = "this server takes no changes, as a replica does: a backup is of the ledger itself"
+        raise ConfigurationError(f"database: {words}")
+
+
 def _check_files(files: Sequence[Path]) -> None:
     """Before anything is written: a backup that lacks one would be no backup."""
     if missing := [str(file) for file in files if not os.access(file, os.R_OK)]:
         raise ConfigurationError(f"store.files: {', '.join(missing)} can't be read")
-
-
-def _make_private(folder: Path) -> None:
-    try:
-        folder.mkdir(0o700, exist_ok=True)
-        folder.chmod(0o700)
-    except OSError as error:
-        raise ConfigurationError(f"{folder} can't be made: {error.strerror}") from None
-
-
-def _drop_old(store: Store, now: datetime) -> None:
-    """What is older than it should get; but so many as there are days are kept, whatever the clock
-    says."""
-    for old in find_all(store.folder)[: -store.keep_days]:
-        if now - old.begun_at >= timedelta(days=store.keep_days):
-            unlisted = old.folder.with_name(f".{old.name}")
-            old.folder.rename(unlisted)  # killed in between, half of one is none
-            shutil.rmtree(unlisted)
-
-
-def _sync_file(file: BinaryIO) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -33,6 +33,24 @@ def count_messages(connection: Connection) -> int:
     return connection.execute(select(func.count()).select_from(messages)).scalar_one()
 
 
+def count_bytes(connection: Connection) -> int:
+    """What its tables take on the database's disk, about."""
+    query = (
+        "SELECT COALESCE(SUM(data_length + index_length), 0) FROM information_schema.tables"
+        " WHERE table_schema = DATABASE()"
+    )
+    return int(connection.scalar(text(query)) or 0)
+
+
+def read_data_folder(connection: Connection) -> str:
+    """Where the database keeps its data, on its machine."""
+    return str(connection.scalar(text("SELECT @@datadir")))
+
+
+def takes_no_changes(connection: Connection) -> bool:
+    return str(connection.scalar(text("SELECT @@read_only"))) not in ("0", "OFF")
+
+
 def is_empty(connection: Connection) -> bool:
     """Whether there is nothing in it that a restore would lose."""
     if not inspect(connection).has_table(messages.name):

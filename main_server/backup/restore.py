@@ -25,6 +25,7 @@ from main_server.audit.repository import append
 from main_server.audit.verify import verify as verify_chain
 from main_server.backup import repository
 from main_server.backup.content import FILES, Opened
+from main_server.backup.room import demand_for_files, demand_for_ledger
 from main_server.backup.settings import Scratch, Written
 from main_server.backup.tools import load
 from main_server.backup.verify import read_ledger
@@ -56,11 +57,8 @@ def restore(engine: Engine, settings: Written, backup: Opened, tell: Tell) -> Re
     """Into a schema that has no tables yet, or none with anything in them."""
     started = time.monotonic()
     revision = backup.manifest.revision
-    if not migrating.is_known(revision):
-        raise ConfigurationError(f"{backup.backup.name} is of a later release ({revision})")
+    check_target(engine, settings, backup)
     with engine.connect() as connection:
-        if not repository.is_empty(connection):
-            raise NotEmpty(NOT_EMPTY)
         keys_are_there = repository.has_key_tables(connection, settings.keys_schema)
     if not keys_are_there:
         migrating.upgrade(engine, settings.keys_schema, revision)
@@ -69,6 +67,16 @@ def restore(engine: Engine, settings: Written, backup: Opened, tell: Tell) -> Re
     checked = _check(engine, backup, started)
     transact(engine, lambda connection: _settle_down(connection, backup))
     return checked
+
+
+def check_target(engine: Engine, settings: Written, backup: Opened) -> None:
+    """Whether it can be restored there: asked before anything is written, here or elsewhere."""
+    if not migrating.is_known(revision := backup.manifest.revision):
+        raise ConfigurationError(f"{backup.backup.name} is of a later release ({revision})")
+    with engine.connect() as connection:
+        if not repository.is_empty(connection):
+            raise NotEmpty(NOT_EMPTY)
+        demand_for_ledger(connection, settings.address(), backup.manifest)
 
 
 def drill(settings: Scratch, backup: Opened, tell: Tell) -> Restored:
@@ -80,6 +88,8 @@ def drill(settings: Scratch, backup: Opened, tell: Tell) -> Restored:
         if not repository.take_lock(own, f"gatepost.{name}", 0):
             raise Unavailable("Another drill is under way.")
         try:
+            repository.drop_schema(outside, name)
+            demand_for_ledger(own, settings.address(), backup.manifest)
             repository.make_schema(outside, name)
             load(settings.address(), read_ledger(backup, tell))
             with open_ledger(settings, patient=True) as engine:
@@ -111,6 +121,7 @@ def _settle_down(connection: Connection, backup: Opened) -> None:
 def extract_files(backup: Opened, folder: Path) -> list[str]:
     """The CA and the configuration, below a folder that isn't there yet; private, whatever their
     modes were."""
+    demand_for_files(folder, backup.manifest)
     try:
         folder.mkdir(0o700)
     except OSError as error:

@@ -15,7 +15,7 @@ _SCRATCH = re.compile(rf"[a-z0-9_]{{1,58}}{SCRATCH}")
 
 
 class Read(Database):
-    """The ledger, or a replica of it, as a user who can only read."""
+    """The ledger itself, as a user who can only read. A replica's locks would keep nobody off."""
 
     user: str = "gatepost_backup"
     """Who we are there; their rights are those of `gatepost db grant backup`."""

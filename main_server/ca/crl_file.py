@@ -34,8 +34,7 @@ def write_crl_file(file: Path, revocations: Revocations) -> bool:
         if file.exists() and file.read_bytes() == pem:
             return False
         file.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(file, pem)
-        file.chmod(_MODE)
+        replace_file(file, pem, _MODE)
     except OSError as error:
         raise ConfigurationError(f"{file} can't be written: {error.strerror}") from None
     return True

@@ -12,6 +12,7 @@ from gatepost.cli.doctor.looks.redis import judge_time
 from gatepost.cli.words import plural
 from gatepost.clock import from_ms, to_ms
 from gatepost.ids import id_ms
+from gatepost.install.shipped import shipped_file
 from main_server import migrating
 from main_server.checks import ledger_faults, read_variables
 from main_server.doctor import repository
@@ -60,12 +61,13 @@ def judge_version(version: str) -> Finding:
 
 
 def see_settings(_one: Here, connection: Connection) -> Iterator[Finding]:
+    put = f"cp {shipped_file('my.cnf')} /etc/mysql/mariadb.conf.d/90-gatepost.cnf"
     faults = ledger_faults(read_variables(connection))
     for fault in faults:
         statement = _SET.get(fault.split(" ")[0])
-        yield wrong(fault, f'mariadb -e "{statement}"' if statement else None)
+        yield wrong(fault, f'mariadb -e "{statement}"' if statement else put)
     if repository.read_doublewrite(connection) in ("0", "OFF", "DETECT_ONLY"):
-        yield warning("innodb_doublewrite is off: a page torn by a power cut can't be mended")
+        yield warning("innodb_doublewrite is off: a page torn by a power cut can't be mended", put)
     elif not faults:
         yield fine("flush at commit, READ COMMITTED, strict, no log that keeps destroyed keys")
 
@@ -145,7 +147,7 @@ LOOKS = (
         name="ledger-settings",
         at="flush at commit, isolation, strictness, double write, and logs of statements",
         why="a commit that isn't on disk is lost in a crash; a log keeps keys that were destroyed",
-        mend="cp infra/my.cnf /etc/mysql/mariadb.conf.d/90-gatepost.cnf",
+        mend="gatepost install",
         see=of_ledger(see_settings),
     ),
     Look(

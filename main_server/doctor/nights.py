@@ -33,6 +33,8 @@ BACKUP_EVERY, DRILL_EVERY, RETAIN_EVERY = (
     timedelta(days=8),
     timedelta(hours=26),
 )
+BACKUP_UNIT = "gatepost-backup"
+"""It makes one, and tries it."""
 CHECK_EVERY = timedelta(days=2)
 DRILLED = "gatepost_backup_drill_last_success_timestamp_seconds"
 
@@ -45,8 +47,23 @@ def see_backup(one: Here) -> Findings:
             yield warning(words, "gatepost backup --help")
         return
     make = f"gatepost backup create --config {one.beside('backup')}"
+    make = one.site.at_night(BACKUP_UNIT, make)
     found = find_all(settings.store.folder) if settings.store.folder.is_dir() else []
     yield judge_age("a backup was made", found[-1].begun_at if found else None, BACKUP_EVERY, make)
+    yield from judge_owners(settings)
+
+
+def judge_owners(settings: BackupSettings) -> Findings:
+    """Of backups, and of what is said of them: the unit, which may be nobody but the folder's
+    owner, can't take away what is another's."""
+    folder, said = settings.store.folder, settings.metrics_folder
+    if not folder.is_dir():
+        return
+    ours = folder.stat().st_uid
+    made = [*folder.iterdir(), *(said.glob("gatepost_backup_*") if said else ())]
+    if others := sorted(file for file in made if file.lstat().st_uid != ours):
+        words = f"{others[0]} is not his who makes the backups, and stays in his way"
+        yield wrong(words, f"chown -R --reference={folder} {' '.join(map(str, others))}")
 
 
 def see_drill(one: Here) -> Findings:
@@ -54,6 +71,7 @@ def see_drill(one: Here) -> Findings:
     if settings is None:
         return
     drill = f"gatepost backup drill --config {one.beside('backup')}"
+    drill = one.site.at_night(BACKUP_UNIT, drill)
     if settings.metrics_folder is None:
         yield unknown("nobody notes when a backup was tried: set metrics_folder", drill)
         return
@@ -67,6 +85,7 @@ def see_retention(one: Here) -> Findings:
     if not one.beside("retention").is_file() or one.settings.environment != "production":
         return
     run = f"gatepost retention run --config {one.beside('retention')}"
+    run = one.site.at_night("gatepost-retention", run)
     with asking(one) as connection:
         last = runs.last_done(connection)
     ended = last.ended_at.replace(tzinfo=UTC) if last and last.ended_at else None
@@ -128,7 +147,7 @@ LOOKS = (
         name="backup-drill",
         at="when a backup was last restored, for trial",
         why="only a backup that was restored is one",
-        mend="gatepost backup drill --config FILE",
+        mend="systemctl start gatepost-backup",
         see=here(see_drill),
     ),
     Look(

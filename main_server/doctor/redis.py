@@ -8,14 +8,14 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from gatepost.cli.doctor.look import CantTell, Finding, Look, fine, unknown, warning, wrong
-from gatepost.cli.doctor.looks.machine import existing, judge_disks
+from gatepost.cli.doctor.looks.machine import judge_disks
+from gatepost.room import existing
+from main_server.backup.room import LOCAL, ledger_folder
 from main_server.checks import REDIS, read_redis_faults
-from main_server.doctor import repository
 from main_server.doctor.asking import Here, asking, here, of_redis
 
 EVICTION = "maxmemory-policy"
 BUSY = 0.8
-LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
 async def see_persistence(one: Here, redis: Redis) -> list[Finding]:
@@ -66,11 +66,9 @@ async def _faults(one: Here, redis: Redis) -> list[tuple[str, Finding]]:
 
 def see_disks(one: Here) -> list[Finding]:
     """Where the stores keep their data, if that is on this machine."""
-    settings, folders = one.settings, set[Path]()
     with asking(one) as connection:
-        if settings.database.address().host in LOCAL:
-            folders.add(Path(repository.read_data_folder(connection)))
-    return list(judge_disks({existing(folder) for folder in folders}))
+        folder = ledger_folder(connection, one.settings.database.address())
+    return list(judge_disks({folder} if folder else set()))
 
 
 async def see_redis_disk(_one: Here, redis: Redis) -> list[Finding]:
@@ -89,7 +87,7 @@ LOOKS = (
         name="redis-persistence",
         at="whether Redis writes each change to its disk at once, and whether it succeeds",
         why="what was acknowledged would be lost in a crash",
-        mend="cp infra/redis.conf /etc/gatepost/redis/redis.conf",
+        mend="redis-cli --user operator --askpass CONFIG SET appendfsync always",
         see=of_redis(see_persistence),
     ),
     Look(

@@ -10,10 +10,6 @@ def read_version(connection: Connection) -> str:
     return str(connection.scalar(text("SELECT VERSION()")))
 
 
-def read_data_folder(connection: Connection) -> str:
-    return str(connection.scalar(text("SELECT @@datadir")))
-
-
 def read_doublewrite(connection: Connection) -> str:
     return str(connection.scalar(text("SELECT @@innodb_doublewrite")))
 

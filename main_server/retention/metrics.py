@@ -10,6 +10,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry, Gauge
 
 from gatepost import textfile
+from gatepost.owners import owner_called
 from main_server.retention.prove import Proof
 from main_server.retention.run import Done
 
@@ -64,4 +65,4 @@ def _write(folder: Path | None, file: str, said: dict[str, tuple[str, float]]) -
     registry = CollectorRegistry()
     for name, (words, value) in said.items():
         Gauge(name, words, registry=registry).set(value)
-    textfile.write(folder, file, registry)
+    textfile.write(folder, file, registry, owner_called("main_server"))

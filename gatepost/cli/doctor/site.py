@@ -71,6 +71,15 @@ class Site:
         unit += "@1" if service in TEMPLATES else ""
         return f"systemctl {'restart' if again else 'start'} {unit}"
 
+    def at_night(self, unit: str, command: str) -> str:
+        """The command that does what a unit does. Where there are units it is theirs to do, as
+        their users. One that has failed may have no start left."""
+        if self.systemd is None or not (units := self.systemd.units):
+            return command
+        failed = units.get(f"{unit}.service", {}).get("ActiveState") == "failed"
+        again = f"systemctl reset-failed {unit} && " if failed else ""
+        return f"{again}systemctl start {unit}"
+
 
 def find_site(folder: Path, here: Path, *, given: bool) -> Site:
     """`given`: the folder was named, and no other will do. Raises Failure if nothing is there."""

@@ -41,8 +41,13 @@ def replace_backup(engine: Engine, sealing: Sealing, file: Path) -> int:
 
 
 def _read(sealing: Sealing, file: Path) -> Content | None:
-    """None if there is none, or if it was sealed by what is there no more."""
+    """None if there is none, or if it was sealed by what is there no more. What may not be read may
+    have keys that nothing else has."""
     try:
         return read_backup(sealing, file)
-    except (ConfigurationError, KeysUnavailable):
+    except (ConfigurationError, KeysUnavailable) as error:
+        if isinstance(error.__context__, PermissionError):
+            words = "and is not written over"
+            mend = f"chown --reference={file.parent} {file}"
+            raise ConfigurationError(f"{error}, {words}: as root, {mend}") from None
         return None

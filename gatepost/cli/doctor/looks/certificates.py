@@ -21,7 +21,9 @@ from gatepost.settings import ServiceSettings, named, value_of
 def see_certificates(site: Site) -> Iterator[Finding]:
     now, seen = datetime.now(UTC), set[Path]()
     for part, settings in site.readable():
-        renew = f"gatepost cert renew --config {part.file}"
+        renew = site.at_night(
+            f"gatepost-certificates@{part.name}", f"gatepost cert renew --config {part.file}"
+        )
         for file in _files(settings, "cert_file"):
             if file not in seen:
                 seen.add(file)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gatepost.cli.doctor.look import Finding, Look, fine, unknown, warning, wrong
 from gatepost.cli.doctor.site import Site
+from gatepost.room import existing
 from gatepost.settings import ServiceSettings, leaves, named, value_of
 
 FULL, ALMOST_FULL = 0.95, 0.80
@@ -50,21 +51,6 @@ def judge_disk(folder: Path, used: dict[str, float]) -> Finding:
     if share >= FULL:
         return wrong(words, show)
     return warning(words, show) if share >= ALMOST_FULL else fine(words)
-
-
-def existing(place: Path) -> Path:
-    """The folder of what is there, or is to be there."""
-    place = place.absolute()
-    while not _is_folder(place):
-        place = place.parent
-    return place
-
-
-def _is_folder(place: Path) -> bool:
-    try:
-        return place.is_dir()
-    except PermissionError:
-        return False
 
 
 def _places(settings: ServiceSettings) -> Iterator[Path]:

@@ -15,7 +15,9 @@ from gatepost.cli.doctor.look import Finding, Look, fine, wrong
 from gatepost.cli.doctor.site import Site
 from gatepost.settings import ServiceSettings, named, value_of
 
-OWN = ("cert_file", "key_file", "ca_file", "folder")
+OWN = ("cert_file", "key_file", "ca_file", "crl_file", "backup_file", "folder")
+RUN_BY = {"backup": "main_server", "retention": "main_server"}
+"""What has settings of its own, and whose user its unit runs as."""
 _READ, _ENTER = 4, 1
 
 
@@ -28,7 +30,7 @@ class User:
 
 def see_owners(site: Site) -> Iterator[Finding]:
     for part, settings in site.readable():
-        if (user := find_user(f"gatepost-{part.name}")) is None:
+        if (user := find_user(f"gatepost-{RUN_BY.get(part.name, part.name)}")) is None:
             continue
         denied = [path for path in _own(settings) if not reaches(user, path)]
         yield from (judge(user, path) for path in denied)

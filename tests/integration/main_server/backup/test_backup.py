@@ -348,7 +348,7 @@ def test_an_old_one_that_was_not_wholly_removed_is_none(
     for days in range(9, 17):
         (backup.backups / name_of(now - timedelta(days=days))).mkdir()
     cut = Cuts(shutil.rmtree, 0, after=False)
-    monkeypatch.setattr("main_server.backup.create.shutil.rmtree", cut)
+    monkeypatch.setattr("main_server.backup.folder.shutil.rmtree", cut)
     assert backup("create").code != 0
     monkeypatch.undo()
     assert len(find_all(backup.backups)) == 8
@@ -467,7 +467,8 @@ def test_nothing_is_written_outside_of_the_folder(tmp_path: Path, name: str) -> 
         link.type, link.linkname = tarfile.SYMTYPE, str(tmp_path)
         for member in (link, tarfile.TarInfo(name)):
             archive.addfile(member, io.BytesIO())
-    backup: Any = SimpleNamespace(read=lambda _part: iter([packed.getvalue()]))
+    manifest = SimpleNamespace(lengths={"files": len(packed.getvalue())})
+    backup: Any = SimpleNamespace(read=lambda _part: iter([packed.getvalue()]), manifest=manifest)
     with pytest.raises(ConfigurationError, match="leads out of the folder"):
         extract_files(backup, tmp_path / "there")
     assert [one.name for one in tmp_path.iterdir()] == ["there"]

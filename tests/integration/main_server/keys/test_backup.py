@@ -228,3 +228,21 @@ def test_another_passphrase_opens_nothing(house: House, file: Path) -> None:
         read_backup(Sealing(house.masters(), b"another long passphrase"), file)
     with pytest.raises(ConfigurationError, match="--passphrase-file"):
         read_backup(by_master(house), file)
+
+
+def test_one_that_may_not_be_read_is_not_written_over(
+    house: House, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have keys that nothing else has. As who isn't root meets it that root once made."""
+    write(house, file)
+    before = file.read_bytes()
+
+    def refuse(_: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    settings = Keys.model_construct(backup_file=file, backup_passphrase_file=None)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", refuse)
+        with pytest.raises(ConfigurationError, match=f"chown --reference={file.parent} {file}"):
+            renew_backup(house.engine, house.masters(), settings)
+    assert file.read_bytes() == before

@@ -11,8 +11,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from analytics.commands import missing_nights
 from gatepost.cli.doctor.look import State
+from gatepost.cli.doctor.looks import owners
 from gatepost.cli.doctor.looks.certificates import judge_leaf, judge_signers
-from gatepost.cli.doctor.looks.machine import existing, judge_disk, judge_disks
+from gatepost.cli.doctor.looks.machine import judge_disk, judge_disks
 from gatepost.cli.doctor.looks.owners import User, find_user, judge, reaches
 from gatepost.cli.doctor.looks.programs import (
     judge_core_pattern,
@@ -21,12 +22,17 @@ from gatepost.cli.doctor.looks.programs import (
     judge_unit,
 )
 from gatepost.cli.doctor.looks.redis import judge_time, judge_version
-from gatepost.cli.doctor.systemd import units_of
+from gatepost.cli.doctor.site import Part, Site
+from gatepost.cli.doctor.systemd import Systemd, units_of
+from gatepost.install.shipped import shipped_file
+from gatepost.room import existing
+from gatepost.settings import ServiceSettings, named
 from main_server.doctor import ledger
 from main_server.doctor.keys import judge_list
 from main_server.doctor.nights import judge_age
 from main_server.doctor.queue import judge_waiting
 from main_server.doctor.redis import judge_memory
+from main_server.settings import MainServerSettings
 from main_server.watching.repository import Connections
 
 NOW = datetime(2026, 11, 19, 12, tzinfo=UTC)
@@ -251,3 +257,54 @@ def test_what_a_services_user_may_not_read(tmp_path: Path) -> None:
     assert reaches(friend, key) is all(reaches(friend, one) for one in (tmp_path, tls))
     assert reaches(other, tmp_path / "nothing")
     assert find_user("gatepost-no-such-service") is None
+
+
+def test_where_there_are_units_what_they_make_is_theirs_to_make(tmp_path: Path) -> None:
+    """What an operator types as root would be root's, and in the service's way from then on."""
+    command = "gatepost backup create --config FILE"
+    site = Site(tmp_path, False, {})
+    unit, start = "gatepost-backup.service", "systemctl start gatepost-backup"
+    for units, said in (
+        ({}, command),
+        ({"a.service": {"ActiveState": "active"}}, start),
+        ({unit: {"ActiveState": "inactive"}}, start),
+        ({unit: {"ActiveState": "failed"}}, f"systemctl reset-failed gatepost-backup && {start}"),
+    ):
+        systemd = Systemd("systemctl")
+        systemd.__dict__["units"] = units
+        site.__dict__["systemd"] = systemd
+        assert site.at_night("gatepost-backup", command) == said
+    assert Site(tmp_path, True, {}).at_night("gatepost-backup", command) == command
+
+
+@pytest.mark.parametrize("setting", ["ca.crl_file", "keys.backup_file"])
+def test_what_a_service_replaces_is_among_what_it_must_reach(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    """The list of what is revoked, and the backup of the keys: made by root once, root's."""
+    assert setting in set(named(MainServerSettings, Path))
+    monkeypatch.setattr(owners, "named", lambda *_: [setting])
+    file = tmp_path / "file"
+    file.touch(mode=0o600)
+    monkeypatch.setattr(owners, "value_of", lambda *_: file)
+    other = User("gatepost-main_server", file.stat().st_uid + 1, frozenset())
+    monkeypatch.setattr(owners, "find_user", {"gatepost-main_server": other}.get)
+    settings = ServiceSettings.model_construct()
+    site = Site(tmp_path, False, {"main_server": Part("main_server", tmp_path, None, settings)})
+    assert f"may not read {file}" in "".join(one.found for one in owners.see_owners(site))
+
+
+def test_a_command_of_nights_runs_as_its_units_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(owners, "find_user", asked.append)
+    settings = ServiceSettings.model_construct()
+    parts = {name: Part(name, tmp_path, None, settings) for name in ("backup", "retention")}
+    assert [*owners.see_owners(Site(tmp_path, False, parts))] == []
+    assert set(asked) == {"gatepost-main_server"}
+
+
+def test_what_is_put_in_place_is_there_to_be_put() -> None:
+    """In a release there is no checkout to copy it from."""
+    assert shipped_file("my.cnf").is_file()

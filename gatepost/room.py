@@ -1,0 +1,24 @@
+"""How much room there is on the disk of a place, which need not be there yet."""
+
+import shutil
+from pathlib import Path
+
+
+def free_at(place: Path) -> int:
+    """In bytes, for anybody but root: what is kept for root is used."""
+    return shutil.disk_usage(existing(place)).free
+
+
+def existing(place: Path) -> Path:
+    """The folder of what is there, or is to be there."""
+    place = place.absolute()
+    while not _is_folder(place):
+        place = place.parent
+    return place
+
+
+def _is_folder(place: Path) -> bool:
+    try:
+        return place.is_dir()
+    except PermissionError:
+        return False
