@@ -86,7 +86,7 @@ class Command:
         return self.backups / str(said.json["backup"])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def source(engines: Engines, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaServer]:
     with MariaServer(engines, tmp_path_factory.mktemp("mariadb")) as server:
         migrator = engine_of(server.url("gatepost_migrate"))
@@ -96,7 +96,7 @@ def source(engines: Engines, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def other(engines: Engines, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaServer]:
     with MariaServer(engines, tmp_path_factory.mktemp("mariadb")) as server:
         yield server
