@@ -6,8 +6,9 @@ import sys
 from infra.dev.paths import ROOT
 
 MINUTES, RATE, SEED = 1.2, 60, 20261118
-MOST_SECONDS = 300.0
-"""It takes half of that; but tests share a machine."""
+MOST_SECONDS = 600.0
+"""It takes two and a half minutes. This is more than all that it waits for may take together, so
+that on a slow machine it is the run that says what it waited for."""
 
 
 def test_two_minutes_of_chaos_lose_and_double_nothing() -> None:
