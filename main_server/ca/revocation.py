@@ -12,6 +12,7 @@ from pathlib import Path
 from redis.asyncio import Redis
 from sqlalchemy import Connection, Engine
 
+from gatepost.identity import Identity
 from gatepost.revocation import CHANNEL, KEY, Reason, Revocations, encode_revocations
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
@@ -68,15 +69,14 @@ def revoke_in(
     number = next_number(known, now)
     tokens = withdraw_open(connection, selection.client, now) if selection.client else 0
     serials = repository.mark_revoked(connection, selection, reason, number, now)
+    _tell_of_tokens(connection, selection, tokens, now, actor)
+    tokens += _withdraw_theirs(connection, selection, serials, now, actor)
     if not serials:
-        _tell_of_tokens(connection, selection, tokens, now, actor)
         return Revocation(known, [], tokens)
-    tokens += _withdraw_theirs(connection, serials, now, actor)
     renew_in(connection, authorities, number, now)
     held = reason is Reason.CERTIFICATE_HOLD
     action = "certificate.held" if held else "certificate.revoked"
     details = {"serials": serials, "reason": reason.value, "number": number}
-    _tell_of_tokens(connection, selection, tokens, now, actor)
     audit.append(connection, _entry(actor, action, selection, details), now)
     return Revocation(number, serials, tokens)
 
@@ -94,17 +94,29 @@ def count_tokens(
     connection: Connection, selection: Selection, serials: Sequence[str], now: datetime
 ) -> int:
     """How many a revocation of these serials would withdraw."""
-    makers = [one.uri for one in repository.list_administrators(connection, serials)]
+    makers = [one.uri for one in _makers(connection, selection, serials)]
     of_holder = count_open(connection, selection.client, now) if selection.client else 0
     return of_holder + count_made_by(connection, makers, now)
 
 
+def _makers(connection: Connection, selection: Selection, serials: Sequence[str]) -> list[Identity]:
+    """The administrators who are out by this. One who is named is, whatever is left of theirs: a
+    token outlives the certificate that it was made by."""
+    named = selection.administrator
+    found = repository.list_administrators(connection, serials)
+    return found if named is None or named in found else [*found, named]
+
+
 def _withdraw_theirs(
-    connection: Connection, serials: Sequence[str], now: datetime, actor: str
+    connection: Connection,
+    selection: Selection,
+    serials: Sequence[str],
+    now: datetime,
+    actor: str,
 ) -> int:
     """Whoever had an administrator's key may have made tokens by it, to come back with."""
     total = 0
-    for one in repository.list_administrators(connection, serials):
+    for one in _makers(connection, selection, serials):
         if count := withdraw_made_by(connection, [one.uri], now):
             entry = Entry(actor, "token.withdrawn", one.uri, one.domain, {"tokens": count})
             audit.append(connection, entry, now)

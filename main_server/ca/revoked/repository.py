@@ -44,14 +44,22 @@ class Selection:
     @property
     def client(self) -> Identity | None:
         """The client whose certificates are meant, if it is all of them."""
+        return self._named(Role.CLIENT)
+
+    @property
+    def administrator(self) -> Identity | None:
+        """The same of an administrator."""
+        return self._named(Role.ADMIN)
+
+    def _named(self, role: Role) -> Identity | None:
         if (
             any((self.serial, self.fingerprint, self.issuer, self.anchor))
             or self.domain is None
             or self.name is None
-            or self.role not in (None, Role.CLIENT)
+            or self.role not in (None, role)
         ):
             return None
-        return Identity(self.domain, Role.CLIENT, self.name)
+        return Identity(self.domain, role, self.name)
 
     def condition(self) -> ColumnElement[bool]:
         c = certificates.c

@@ -28,6 +28,8 @@ from main_server.ca.enrolment import Enrolment, enrol, make_token, withdraw
 from main_server.ca.renewal import Renewal, renew
 from main_server.ca.service import Certified
 from main_server.clients.service import Change, change
+from main_server.database import transact
+from main_server.tables import certificates
 from main_server.users import links
 from main_server.users import service as users
 from main_server.users.names import actor_of
@@ -78,6 +80,12 @@ def of(room: CaRoom, maker: str) -> Token:
     return make_token(room.engine, holder, root, timedelta(hours=1), utc_now(), maker)
 
 
+def withdrawals(room: CaRoom) -> list[dict[str, Any]]:
+    """What the audit log says of them."""
+    found = room.done("audit", "show", "--domain", room.domain, "--json").documents
+    return [one for one in found if one["action"] == "token.withdrawn"]
+
+
 def make_less(engine: Engine, user: User, now: datetime, actor: str) -> None:
     users.change_rights(engine, user, Rights(role=UserRole.USER), now, actor)
 
@@ -111,6 +119,29 @@ def test_it_ends_with_the_certificate_of_the_administrator_who_has_made_it(room:
         used(room, theirs, make_csr())
     with pytest.raises(RevokedCertificate):  # whose request had been let in before
         of(room, made_by)
+
+
+def test_it_ends_with_the_name_of_an_administrator_who_has_no_certificate_left(
+    room: CaRoom,
+) -> None:
+    """What was revoked before, or has expired and is forgotten, is none to go by."""
+    name = f"{room.domain}:boss"
+    theirs = of(room, room.issue("boss", "--role", "admin")["identity"])
+    anothers = of(room, room.issue("other", "--role", "admin")["identity"])
+    mine = certificates.update().where(certificates.c.domain == room.domain)
+    transact(
+        room.engine,
+        lambda c: c.execute(mine.where(certificates.c.name == "boss").values(status="revoked")),
+    )
+    assert "1 token to enrol with" in room.done("cert", "revoke", name, "--dry-run").out
+    assert room.gatepost("cert", "revoke", name, "--role", "worker", "--yes").code == 4
+    said = room.done("cert", "revoke", name, "--yes", "--json").json
+    assert (said["revoked"], said["tokens_withdrawn"]) == ([], 1)
+    with pytest.raises(TokenRefused):
+        used(room, theirs, make_csr())
+    assert used(room, anothers, make_csr()).serial
+    (entry,) = withdrawals(room)
+    assert entry["subject"] == Identity(room.domain, Role.ADMIN, "boss").uri
 
 
 def test_only_who_looks_after_its_domain_can_withdraw_it(room: CaRoom) -> None:
@@ -285,10 +316,7 @@ def test_who_is_revoked_has_no_tokens_left_and_nobody_else_is_touched(
         with pytest.raises(TokenRefused):
             used(room, token, make_csr())
     assert used(room, other, make_csr())
-    (entry,) = [
-        one for one in room.done("audit", "show", "--domain", room.domain, "--json").documents
-        if one["action"] == "token.withdrawn"
-    ]  # fmt: skip
+    (entry,) = withdrawals(room)
     assert entry["subject"] == f"gatepost://{room.domain}/client/partner"
     assert used(room, made(room), make_csr()), "made after it, one is good"
 
