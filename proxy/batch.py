@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from gatepost.bundle import KnownClient
-from gatepost.errors import FieldError, GatepostError, Invalid, Malformed
+from gatepost.errors import FieldError, GatepostError, Invalid, Malformed, OutcomeUnknown
 from gatepost.problem import describe
 from gatepost.service.asgi import Receive, Scope, Send, read_body, respond
 from gatepost.service.requests import Context, context_of
@@ -65,7 +65,8 @@ async def accept_batch(edge: Edge, scope: Scope, receive: Receive, send: Send) -
 async def _answer(
     edge: Edge, client: KnownClient, context: Context, index: int, item: Item
 ) -> dict[str, Any]:
-    """What a single post of this item would have been answered."""
+    """What a single post of this item would have been answered. What nobody thought of may have
+    happened after its commit: it is unknown what came of this item, and of no other (I1)."""
     try:
         domain = domain_of(edge, client)
         if index > 0:
@@ -77,8 +78,10 @@ async def _answer(
         accepted, _ = await edge.intake.accept(submission, client, key, trace)
         edge.depths.accepted(domain)
     except GatepostError as error:
-        problem = describe(error)
-        return {"index": index, "status": problem.status, "problem": problem.document}
+        return _refusal(index, error)
+    except Exception as error:
+        context.unexpected = context.unexpected or error
+        return _refusal(index, OutcomeUnknown())
     return {
         "index": index,
         "status": 202,
@@ -86,6 +89,11 @@ async def _answer(
         "queued_at": accepted.queued_at,
         "durability": accepted.durability,
     }
+
+
+def _refusal(index: int, error: GatepostError) -> dict[str, Any]:
+    problem = describe(error)
+    return {"index": index, "status": problem.status, "problem": problem.document}
 
 
 def _take_key(document: Any) -> str | None:

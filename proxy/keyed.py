@@ -77,7 +77,7 @@ class KeyedCommit:
         message_id = claim.message_id if claim else fresh_id
         try:
             committed = await self._in_sequence(envelop(message_id))
-        except GatepostError as error:
+        except Exception as error:
             if claim is not None:
                 await self._end(key, message_id, error)
             raise
@@ -92,9 +92,10 @@ class KeyedCommit:
                 )
         return committed
 
-    async def _end(self, key: Key, message_id: UUID, error: GatepostError) -> None:
+    async def _end(self, key: Key, message_id: UUID, error: Exception) -> None:
         """Our claim is of no use to us any more; it must not stand in the way of a repeat."""
-        end = self._claims.release if isinstance(error, OutcomeUnknown) else self._claims.drop
+        known = isinstance(error, GatepostError) and not isinstance(error, OutcomeUnknown)
+        end = self._claims.drop if known else self._claims.release
         with contextlib.suppress(QueueError):
             await end(key.client_id, key.mac, message_id)
 

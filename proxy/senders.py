@@ -64,9 +64,7 @@ class Senders:
         self.bundle  # noqa: B018 - without a bundle nobody can be told from anybody
         known = self._by_fingerprint.get(certificate.fingerprint)
         if known is None or known.domain not in self._domains:
-            if time.monotonic() - self._confirmed > SURE_SECONDS:
-                raise Unavailable("This proxy can't tell just now who is known. Try again.")
-            raise UnknownCertificate()
+            raise self._unknown()
         if anchor is None:
             agrees = known.anchor is None and certificate.caller == known.identity
         else:
@@ -77,7 +75,17 @@ class Senders:
         return known
 
     def domain_of(self, client: KnownClient) -> KnownDomain:
-        return self._domains[client.domain]
+        """Raises as for an unknown certificate where a new bundle has left the client's domain out:
+        it may have been disabled since the client was identified."""
+        domain = self._domains.get(client.domain)
+        if domain is None:
+            raise self._unknown()
+        return domain
+
+    def _unknown(self) -> UnknownCertificate | Unavailable:
+        if time.monotonic() - self._confirmed > SURE_SECONDS:
+            return Unavailable("This proxy can't tell just now who is known. Try again.")
+        return UnknownCertificate()
 
     @property
     def domains(self) -> list[KnownDomain]:

@@ -43,6 +43,8 @@ class Context:
     """What the answer says beside its own headers, whatever it will be."""
     span: Span | None = None
     """Where this request is recorded for its trace."""
+    unexpected: Exception | None = None
+    """What went wrong in a part of it, which is answered all the same."""
 
 
 def context_of(scope: Scope) -> Context:
@@ -137,6 +139,8 @@ class Requests:
             self._log_unexpected(context, error)
             if not status:
                 await self._refuse(context, error, send_with_id)
+        if context.unexpected is not None:
+            self._log_unexpected(context, context.unexpected)
         seconds = time.perf_counter() - started
         self._observe(context, scope["method"], status, seconds)
         write = self._log.debug if status == 304 else self._log.info

@@ -1,6 +1,7 @@
 """A client that posts to one process of the proxy, whose commit and rate do what a test says."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -9,6 +10,7 @@ import httpx
 
 from gatepost.bundle import KnownClient
 from gatepost.errors import KeyReused, OutcomeUnknown, RateLimited, StillUnderWay, Unavailable
+from gatepost.logs import Log
 from gatepost.service.http import CERTIFICATE
 from gatepost.service.requests import Context, RequestMetrics, Requests
 from proxy.batch import accept_batch
@@ -23,7 +25,8 @@ from tests.factories import NUMBER, bundle, identity, ids, known_client
 from tests.heard import HeardLog
 
 JSON, NDJSON = b"application/json", b"application/x-ndjson"
-RAISES = {one.__name__: one for one in (KeyReused, StillUnderWay, Unavailable, OutcomeUnknown)}
+_ERRORS = (KeyReused, StillUnderWay, Unavailable, OutcomeUnknown, KeyError)
+RAISES: dict[str, type[Exception]] = {one.__name__: one for one in _ERRORS}
 RETRY_AFTER = 3
 _numbers = count()
 
@@ -37,14 +40,16 @@ class HeldCertificate:
 
 
 class Intake:
-    """Accepts each message, or raises what its body says."""
+    """Accepts each message, or raises what its body says; before that it may do something."""
 
     def __init__(self) -> None:
         self.taken: list[tuple[str, str | None]] = []
+        self.before: dict[str, Callable[[], None]] = {}
 
     async def accept(
         self, submission: Any, _client: KnownClient, key: str | None, _trace: Any
     ) -> tuple[Accepted, bool]:
+        self.before.get(submission.message_body, bool)()
         if error := RAISES.get(submission.message_body):
             raise error()
         self.taken.append((submission.message_body, key))
@@ -114,10 +119,10 @@ class Caller:
         items: list[dict[str, Any]] = json.loads(sent[1]["body"])["items"]
         return items
 
-    async def ask(self, path: str, body: bytes) -> httpx.Response:
+    async def ask(self, path: str, body: bytes, log: Log | None = None) -> httpx.Response:
         """What a post to a path is answered, with everything that surrounds a request."""
         metrics = RequestMetrics(f"proxy_unit{next(_numbers)}")
-        requests = Requests(create_app(self.edge), HeardLog(), metrics)
+        requests = Requests(create_app(self.edge), log or HeardLog(), metrics)
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
             await requests(scope | {CERTIFICATE: self._certificate}, receive, send)

@@ -1,6 +1,7 @@
 """A batch: each item is answered as a single post would be, in its place, and touches no other."""
 
 import json
+import time
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from proxy.batch import MAX_BATCH_BYTES, MAX_ITEMS, MAX_LINE_BYTES
 from proxy.depths import RETRY_AFTER_SECONDS
 from proxy.endpoints import BATCH
 from tests.factories import DOMAIN, bundle, known_client
+from tests.heard import HeardLog
 from tests.unit.proxy.caller import JSON, NDJSON, RETRY_AFTER, Caller, message
 
 
@@ -56,6 +58,29 @@ async def test_what_a_commit_says_of_one_item_is_that_items(
     assert [item["status"] for item in items] == [202, status, 202]
     assert items[1]["problem"]["type"] == f"urn:gatepost:problem:{slug}"
     assert items[1]["problem"]["retry_after"] == 1
+
+
+async def test_what_nobody_thought_of_is_unknown_of_one_item_and_logged() -> None:
+    """It may have been committed; what came of the others is known (I1)."""
+    caller, log = Caller(), HeardLog()
+    answer = await caller.ask(BATCH, array(message(), message("KeyError"), message()), log=log)
+    items = answer.json()["items"]
+    assert (answer.status_code, [item["status"] for item in items]) == (200, [202, 503, 202])
+    assert items[1]["problem"]["type"] == "urn:gatepost:problem:outcome-unknown"
+    assert [one["error"] for one in log.of("request.failed")] == ["KeyError"]
+
+
+async def test_of_a_domain_that_is_disabled_half_way_the_rest_is_refused() -> None:
+    caller = Caller()
+
+    def disable() -> None:
+        caller.edge.senders.learn(bundle(domains=[]))
+        caller.edge.senders.confirm(time.monotonic())
+
+    caller.intake.before["two"] = disable
+    items = await caller.post_batch(array(message("one"), message("two"), message("three")))
+    assert [item["status"] for item in items] == [202, 202, 403]
+    assert items[2]["problem"]["type"] == "urn:gatepost:problem:unknown-certificate"
 
 
 async def test_the_rate_is_counted_by_item() -> None:

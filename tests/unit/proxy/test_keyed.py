@@ -106,6 +106,13 @@ async def test_a_first_post_is_registered_then_enqueued_then_kept() -> None:
     assert post.claims.kept == (post.fresh, Durability.FULL)
 
 
+async def test_what_nobody_thought_of_leaves_the_claim_to_a_repeat_with_the_same_id() -> None:
+    post = Post()
+    with pytest.raises(KeyError):
+        await post.through(KeyError(), None)
+    assert post.claims.kept == "released"
+
+
 async def test_a_repeat_of_what_is_done_asks_no_store() -> None:
     post = Post(claimed(Standing.DONE))
     assert await (await post.begin()) == Committed(FIRST, Durability.LEDGER, replayed=True)

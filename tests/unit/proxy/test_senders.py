@@ -90,6 +90,18 @@ def test_what_a_new_bundle_leaves_out_is_out(pair: Pair) -> None:
         senders.identify(pair.certificate)
 
 
+def test_of_a_domain_that_a_new_bundle_leaves_out_nothing_more_is_said(pair: Pair) -> None:
+    """A request may be half-way when its domain is disabled."""
+    senders = learned(client := client_of(pair))
+    assert senders.domain_of(client).name == DOMAIN
+    senders.learn(bundle(domains=[]))
+    with pytest.raises(UnknownCertificate):
+        senders.domain_of(client)
+    senders.confirm(time.monotonic() - SURE_SECONDS - 0.1)
+    with pytest.raises(Unavailable):
+        senders.domain_of(client)
+
+
 def anchored(ca: PartnerCa, domain: str = DOMAIN, key: str = "aa") -> KnownAnchor:
     der = ca.certificate.public_bytes(Encoding.DER)
     return KnownAnchor(key=key, domain=domain, certificate=der)
