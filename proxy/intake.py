@@ -24,7 +24,7 @@ from proxy.commit import Commit
 from proxy.keyed import Committed, Key, KeyedCommit, make_key
 from proxy.metrics import REPLAYED, UNAVAILABLE, UNKNOWN
 from proxy.senders import Senders
-from proxy.tracing import begin_sending, say_committed
+from proxy.tracing import begin_sending, say_committed, unrecorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,8 @@ class Intake:
         Raises if the message isn't safe, or if that can't be known.
         """
         if trace.span is None:
-            return await self._accept(submission, client, key, trace)
+            alone = Trace(trace.request_id, unrecorded(trace.traceparent))
+            return await self._accept(submission, client, key, alone)
         with begin_sending(trace.span, self._queue_of(client)) as span:
             below = Trace(trace.request_id, span.traceparent)
             accepted, replayed = await self._accept(submission, client, key, below)

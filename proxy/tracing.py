@@ -26,6 +26,12 @@ def begin_sending(request: Span, queue: str) -> Span:
     return sending
 
 
+def unrecorded(traceparent: str) -> str:
+    """What a message goes on with that this proxy records nothing of, whatever its client records:
+    workers and main servers keep to that, or they would be below a span that nobody knows."""
+    return trace.not_recorded(traceparent) if trace.is_recorded(traceparent) else traceparent
+
+
 def say_committed(sending: Span, message_id: UUID, durability: str, replayed: bool) -> None:
     sending.attributes["messaging.message.id"] = str(message_id)
     sending.attributes["gatepost.durability"] = durability
