@@ -29,6 +29,8 @@ class Result(StrEnum):
     EXPIRED = "expired"
     ERASED = "erased"
     REFUSED = "refused"
+    HELD = "held"
+    """It has time left, and its queue is paused: nothing has become of it."""
 
 
 class DeliveryOffer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -38,6 +40,8 @@ class DeliveryOffer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """The envelope as it lay in the queue; it is looked into only by the one who may open it."""
     traceparent: str = ""
     """Of the attempt, where the message's trace is recorded."""
+    held: bool = False
+    """Its queue is paused: it may end, as its time is over there, and is not to be delivered."""
 
 
 class DeliverRequest(msgspec.Struct, frozen=True):

@@ -121,12 +121,15 @@ class Deliverer:
             except QueueError as error:
                 await self._redis_breaker.failed(str(error), stop)
 
-    async def deliver_batch(self, queue: Queue, deliveries: Sequence[Delivery]) -> None:
-        """One batch to its end; an outage gives all of it back and uses up no attempt."""
+    async def deliver_batch(
+        self, queue: Queue, deliveries: Sequence[Delivery], *, held: bool = False
+    ) -> None:
+        """One batch to its end; an outage gives all of it back and uses up no attempt. What is
+        `held` may end, and is not to be delivered."""
         started = self._clock.now_ms()
         try:
             async with asyncio.timeout(BATCH_SECONDS):
-                results = await self._main_server.deliver(queue.name, deliveries)
+                results = await self._main_server.deliver(queue.name, deliveries, held=held)
                 decisions = [
                     decide(result, delivery.attempts, self._pool)
                     for delivery, result in zip(deliveries, results, strict=True)
@@ -176,9 +179,11 @@ class Deliverer:
             for d, decision in pairs
             if decision.outcome is Outcome.DEAD_LETTER
         ]
+        back = [d for d, decision in pairs if decision.outcome is Outcome.GIVE_BACK]
         applied = await queue.acknowledge(done) if done else []
         applied += await queue.retry_later(later) if later else []
         applied += await queue.dead_letter(dead) if dead else []
+        applied += await queue.give_back(back) if back else []
         self._metrics.late.inc(applied.count(False))
 
     def _record(

@@ -49,22 +49,25 @@ class MainServer:
         """The queues to serve, and those of them from which nothing is to be delivered now."""
         return await self._call("GET", "/internal/queues", None, decode_queue_names)
 
-    async def deliver(self, queue: str, deliveries: Sequence[Delivery]) -> list[DeliverResult]:
-        """One result for each delivery, in order. The queue is the one that they are from."""
+    async def deliver(
+        self, queue: str, deliveries: Sequence[Delivery], *, held: bool = False
+    ) -> list[DeliverResult]:
+        """One result for each delivery, in order. The queue is the one that they are from; of a
+        paused one they are `held`."""
         with Attempts(self._tracer, queue, deliveries) as attempts:
-            results = await self._deliver(deliveries, attempts)
+            results = await self._deliver(deliveries, attempts, held)
             attempts.end(results)
         return results
 
     async def _deliver(
-        self, deliveries: Sequence[Delivery], attempts: Attempts
+        self, deliveries: Sequence[Delivery], attempts: Attempts, held: bool
     ) -> list[DeliverResult]:
-        results = await self._offer([_offer(d, NO_ENVELOPE, attempts) for d in deliveries])
+        results = await self._offer([_offer(d, NO_ENVELOPE, attempts, held) for d in deliveries])
         wanted: dict[int, DeliveryOffer] = {}
         for n, result in enumerate(results):
             if result.result is Result.SEND_ENVELOPE:
                 if envelope := envelope_of(deliveries[n]):
-                    wanted[n] = _offer(deliveries[n], envelope, attempts)
+                    wanted[n] = _offer(deliveries[n], envelope, attempts, held)
                 else:
                     results[n] = _unreadable(result.message_id)
         if wanted:
@@ -123,10 +126,13 @@ def _unreadable(message_id: UUID) -> DeliverResult:
     return DeliverResult(message_id=message_id, result=Result.REFUSED, reason="unreadable")
 
 
-def _offer(delivery: Delivery, envelope: msgspec.Raw, attempts: Attempts) -> DeliveryOffer:
+def _offer(
+    delivery: Delivery, envelope: msgspec.Raw, attempts: Attempts, held: bool
+) -> DeliveryOffer:
     return DeliveryOffer(
         message_id=UUID(bytes=delivery.id),
         attempt=delivery.attempts,
         envelope=envelope,
         traceparent=attempts.traceparent(delivery),
+        held=held,
     )

@@ -17,6 +17,7 @@ class Outcome(Enum):
     ACKNOWLEDGE = "acknowledge"
     RETRY_LATER = "retry_later"
     DEAD_LETTER = "dead_letter"
+    GIVE_BACK = "give_back"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ def decide(result: DeliverResult, attempts: int, pool: Pool) -> Decision:
         return Decision(Outcome.ACKNOWLEDGE)
     if result.result is Result.EXPIRED:
         return Decision(Outcome.DEAD_LETTER, Reason.EXPIRED)
+    if result.result is Result.HELD:
+        return Decision(Outcome.GIVE_BACK)
     if not result.retryable:
         reason = _REASONS.get(result.reason or "", Reason.REFUSED)
         return Decision(Outcome.DEAD_LETTER, reason, in_ledger=False)

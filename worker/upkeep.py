@@ -35,12 +35,16 @@ async def upkeep_loop(stop: asyncio.Event, log: Log, turns: Turns) -> None:
 async def expiry_loop(
     stop: asyncio.Event, turns: Turns, deliverer: Deliverer, breaker: Breaker
 ) -> None:
-    """Waits while the main server is away: to ask again is for the delivery loops."""
+    """Waits while the main server is away: to ask again is for the delivery loops.
+
+    A main server may find that a message has time left: its row was redriven, or the clocks differ.
+    Then it is delivered, but from a paused queue nothing is.
+    """
 
     async def end(queue: Queue) -> bool:
         expired = [] if breaker.problem else await queue.expire(BATCH, LEASE_SECONDS)
         if expired:
-            await deliverer.deliver_batch(queue, expired)
+            await deliverer.deliver_batch(queue, expired, held=queue.name in turns.paused)
         return len(expired) >= BATCH
 
     await _rounds(stop, turns, end)

@@ -76,6 +76,8 @@ def decide(
         kind, reason = Result.SEND_ENVELOPE, None
     else:
         kind, reason = _of_arrival(offer.message_id, arrival, original, now)
+    if offer.held and kind is Result.DELIVERED:
+        kind = Result.HELD
     return DeliverResult(
         message_id=offer.message_id,
         result=kind,

@@ -125,6 +125,18 @@ def test_a_waiting_row_that_has_expired_is_ended_as_such(room: Room) -> None:
     assert room.status(envelope.message_id) == ("failed", "expired", 1)
 
 
+def test_what_is_held_is_not_delivered_and_loses_nothing(room: Room) -> None:
+    """Taken from a paused queue as expired, while it has time left by the ledger."""
+    known, unknown, over = room.envelope(), room.envelope(), room.envelope()
+    room.register(known, over)
+    room.force(over.message_id, expires_at=from_ms(over.queued_at - 1))
+    offers = [changed(offer(one), held=True) for one in (known, unknown, over)]
+    assert results(room.offer(*offers)) == [("held", None), ("held", None), ("expired", None)]
+    assert room.status(known.message_id) == room.status(unknown.message_id) == ("queued", None, 0)
+    assert room.status(over.message_id) == ("failed", "expired", 1)
+    assert results(room.deliver(known, unknown)) == [("delivered", None)] * 2
+
+
 WAYS = [
     "noise",
     "empty",

@@ -33,9 +33,9 @@ def standing(status: str, left_ms: int = 1, reason: str | None = None) -> Standi
     return Standing(status, from_ms(NOW) + timedelta(milliseconds=left_ms), reason)
 
 
-def offered(with_envelope: bool) -> DeliveryOffer:
+def offered(with_envelope: bool, held: bool = False) -> DeliveryOffer:
     raw = msgspec.Raw(encode(ENVELOPE)) if with_envelope else msgspec.Raw()
-    return DeliveryOffer(message_id=ENVELOPE.message_id, attempt=1, envelope=raw)
+    return DeliveryOffer(message_id=ENVELOPE.message_id, attempt=1, envelope=raw, held=held)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,9 @@ def test_an_offer_with_its_envelope(
     found = deliver.decide(offered(True), row, arrival, original, NOW)
     assert (found.message_id, found.result, found.reason) == (ENVELOPE.message_id, result, reason)
     assert not found.retryable
+    paused = deliver.decide(offered(True, held=True), row, arrival, original, NOW)
+    expected = Result.HELD if result is Result.DELIVERED else result
+    assert (paused.result, paused.reason) == (expected, reason)
 
 
 @pytest.mark.parametrize("status", [None, "queued", "failed", "delivered", "erased", "duplicate"])

@@ -68,6 +68,7 @@ class FakeMain:
         self.names: list[str | None] = [None]
         self.paused: list[str] = []
         self.settled_at: int | None = None
+        self.held = Result.DELIVERED
         self.delay = 0.0
         client = httpx.AsyncClient(
             transport=httpx.MockTransport(self._serve), base_url="https://main"
@@ -92,13 +93,14 @@ class FakeMain:
             return httpx.Response(200, content=b"{}")
         offers = decode_deliver_request(request.content).deliveries
         self.offers.append(offers)
-        answer = DeliverAnswer([self._result(one.message_id) for one in offers])
+        answer = DeliverAnswer([self._result(one) for one in offers])
         return httpx.Response(200, content=encode_json(answer))
 
-    def _result(self, id_: UUID) -> DeliverResult:
-        said = self.results.get(id_)
+    def _result(self, offer: DeliveryOffer) -> DeliverResult:
+        said = self.results.get(id_ := offer.message_id)
         if not said:
-            return DeliverResult(message_id=id_, result=Result.DELIVERED)
+            usual = self.held if offer.held else Result.DELIVERED
+            return DeliverResult(message_id=id_, result=usual)
         return said.pop(0) if len(said) > 1 else said[0]
 
 

@@ -32,6 +32,10 @@ def test_what_has_expired_is_dead_and_the_ledger_knows_it() -> None:
     assert decision == Decision(Outcome.DEAD_LETTER, Reason.EXPIRED, in_ledger=True)
 
 
+def test_what_is_held_goes_back_and_the_ledger_is_told_nothing() -> None:
+    assert decide(result(Result.HELD), 10_000, POOL) == Decision(Outcome.GIVE_BACK)
+
+
 @pytest.mark.parametrize(
     ("reason", "dead"),
     [

@@ -5,6 +5,7 @@ from typing import Any
 
 import httpx
 
+from gatepost.contract import Result
 from gatepost.queue import Delivery, QueueUnavailable
 from tests.heard import HeardLog, until
 from tests.unit.worker.pool import FakeQueue, Worker, delivery
@@ -102,6 +103,21 @@ async def test_what_has_expired_ends_in_the_ledger_and_then_in_the_queue() -> No
     loop = expiry_loop(stop, turns, worker.deliverer, worker.breaker)
     await run(loop, stop, lambda: len(queue.done) == 5 * BATCH + 3)
     assert [len(offers) for offers in worker.main.offers] == [BATCH] * 5 + [3]
+
+
+async def test_what_expires_in_a_paused_queue_ends_or_stays_and_is_never_delivered() -> None:
+    """A main server may find that it has time left."""
+    worker, queue, stop = Worker(), Kept(expired=3), asyncio.Event()
+    turns: Any = SomeTurns(queue)
+    turns.paused = {queue.name}
+    loop = expiry_loop(stop, turns, worker.deliverer, worker.breaker)
+    worker.main.held = Result.HELD
+    await run(loop, stop, lambda: len(queue.given_back) == 3)
+    assert [offer.held for offer in worker.main.offers[0]] == [True] * 3
+    assert [len(ends) for ends in (queue.done, queue.dead, queue.later)] == [0, 0, 0]
+    turns.paused, queue.expired, stop = set(), 1, asyncio.Event()
+    await run(expiry_loop(stop, turns, worker.deliverer, worker.breaker), stop, lambda: queue.done)
+    assert not worker.main.offers[-1][0].held
 
 
 async def test_nothing_is_taken_to_be_expired_while_the_main_server_is_away() -> None:
