@@ -19,7 +19,7 @@ from main_server.database import open_ledger
 from main_server.domains import seeding, service
 from main_server.domains.documents import domain_document
 from main_server.domains.seeding import read_domains
-from main_server.settings import DatabaseOnly
+from main_server.settings import DatabaseOnly, StoresOnly
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,9 @@ def add(config: Path | None, name: str, given: Given, *, json: bool) -> None:
 
 def change(config: Path | None, name: str, given: Given, *, json: bool) -> None:
     with _opened(config) as engine:
+        shared = load(StoresOnly, config).redis.queue_name
         before = service.settings_of(service.show(engine, name).domain)
-        service.change(engine, name, given.over(before), _now(), actor())
+        service.change(engine, name, given.over(before), _now(), actor(), shared=shared)
         _tell(engine, name, "is changed", json=json)
 
 

@@ -1,6 +1,8 @@
 """What the portal asks about domains: a super-administrator looks after them all, an administrator
 looks at their own; every other is answered as one that isn't there (I12)."""
 
+from functools import partial
+
 from fastapi import APIRouter, Request, Response
 
 from gatepost.domains import Disabling, Domains, DomainSettings, NewDomain
@@ -52,8 +54,9 @@ def create_router(context: Context) -> APIRouter:
     async def change(domain: str, request: Request, asker: Viewer = of_all) -> Response:
         asker.check_proved()
         wanted = await read(request, DomainSettings)
-        now = now_of(context)
-        await context.ledger.run(service.change, domain, wanted, now, asker.actor)
+        shared, now = context.queues.full_name(None), now_of(context)
+        move = partial(service.change, shared=shared)
+        await context.ledger.run(move, domain, wanted, now, asker.actor)
         return await _changed(context, request, "domain.changed", domain)
 
     @router.post("/{domain}/disable")

@@ -24,6 +24,7 @@ from main_server.ca.holders import check_names
 from main_server.database import transact
 from main_server.domains import repository
 from main_server.domains.repository import Domain
+from main_server.pauses import service as pauses
 
 RETENTION_DAYS = range(6, 3651)
 """Below six days a message of the day might still be delivered."""
@@ -71,9 +72,16 @@ def create(
 
 
 def change(
-    engine: Engine, name: str, wanted: DomainSettings, now: datetime, actor: str = SYSTEM
+    engine: Engine,
+    name: str,
+    wanted: DomainSettings,
+    now: datetime,
+    actor: str = SYSTEM,
+    *,
+    shared: str,
 ) -> Domain:
-    """All that can be set is as `wanted` says. What waits in a queue that is left is delivered."""
+    """All that can be set is as `wanted` says. What waits in a queue that is left is delivered,
+    unless it is paused: then the new one is as well. `shared` is the one that domains share."""
     queue = _check(wanted)
 
     def work(connection: Connection, before: Domain) -> None:
@@ -87,6 +95,7 @@ def change(
         if after == before:
             return
         if queue != before.queue:
+            _keep_pause(connection, before, queue, shared, actor, now)
             _move(connection, before, queue, now)
         repository.change(connection, name, **_told(after))
         was = {f"{field}_before": value for field, value in _told(before).items()}
@@ -184,8 +193,25 @@ def _change(engine: Engine, name: str, work: Callable[[Connection, Domain], None
     return transact(engine, run)
 
 
+def _keep_pause(
+    connection: Connection,
+    domain: Domain,
+    queue: str | None,
+    shared: str,
+    actor: str,
+    now: datetime,
+) -> None:
+    """Others' messages can't be paused with it. Raises Invalid."""
+    left = domain.queue or shared
+    if queue is not None:
+        pauses.take_along(connection, domain.domain, left, queue, actor, now)
+    elif pauses.is_paused(connection, left) and not pauses.is_paused(connection, shared):
+        words = f"the queue {left} is paused and {shared}, which others share, is not: resume it"
+        raise Invalid(errors=[FieldError("/queue_prefix", words)])
+
+
 def _move(connection: Connection, domain: Domain, queue: str | None, now: datetime) -> None:
-    """The queue that is left is served on: messages wait in it, and redriven ones come back."""
+    """The queue that is left is served on: messages wait in it, and some come late."""
     if queue is not None:
         _check_free(connection, queue, domain.domain)
         repository.come_back_to_queue(connection, queue)

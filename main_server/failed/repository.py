@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, func, insert, literal, select, update
 
 from main_server.messages.in_state import Place, along_states, in_domain, rows_after
-from main_server.tables import messages, redrives
+from main_server.tables import domains, messages, redrives
 
 _m, _r = messages.c, redrives.c
 
@@ -104,10 +104,14 @@ def lock_failed(connection: Connection, ids: Sequence[bytes]) -> list[Standing]:
 def queue_again(
     connection: Connection, ids: Sequence[bytes], now: datetime, expires_at: datetime
 ) -> None:
-    """A later generation of each: due now, with a time of its own."""
+    """A later generation of each: due now, with a time of its own. It waits where its domain's
+    messages wait today, so that it is paused with them."""
+    own = select(domains.c.queue).where(domains.c.domain == _m.domain).scalar_subquery()
     values = {"status": "queued", "reason": None, "due_at": now, "expires_at": expires_at}
     statement = update(messages).where(_m.message_id.in_(ids), _m.status == "failed")
-    connection.execute(statement.values(**values, generation=_m.generation + 1))
+    connection.execute(
+        statement.values(**values, queue=func.coalesce(own, _m.queue), generation=_m.generation + 1)
+    )
 
 
 def discard(connection: Connection, ids: Sequence[bytes]) -> None:

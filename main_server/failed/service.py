@@ -67,7 +67,7 @@ def start(engine: Engine, actor: str, order: Order, redrive_id: UUID, now: datet
             raise NotFound("No failed message that could be redriven is meant by this.")
         redrive = Redrive(
             redrive_id=redrive_id.bytes,
-            domain=selection.domain,
+            domain=selection.domain or _domain_of(selection.client_id),
             client_id=selection.client_id,
             reason=selection.reason,
             first_id=selection.first_id,
@@ -252,6 +252,11 @@ def _note(
 ) -> None:
     subject = str(UUID(bytes=redrive.redrive_id))
     audit.append(connection, Entry(actor, action, subject, redrive.domain, details), now)
+
+
+def _domain_of(client_id: str | None) -> str | None:
+    """Whose administrators see a redrive of this client's messages, and may stop it."""
+    return None if client_id is None else client_id.rpartition(":")[0]
 
 
 def _bound(ids: Sequence[UUID]) -> None:

@@ -15,20 +15,23 @@ from gatepost.settings import load
 from main_server.audit.words import name_in_words
 from main_server.ca.opening import actor, confirm
 from main_server.commanding import in_words
-from main_server.database import open_ledger
+from main_server.database import open_ledger, transact
 from main_server.domains import service as domains
+from main_server.keys.repository import read_time
 from main_server.pauses import service
 from main_server.pauses.repository import EVERYWHERE, Pause, What
 from main_server.pauses.service import Order
-from main_server.queues.naming import Known, list_known, meant
+from main_server.queues.naming import Known, list_known, meant, to_pause
 from main_server.settings import StoresOnly
 
 
 def pause_queue(config: Path | None, name: str, reason: str, *, json: bool) -> None:
     output = Output(json=json)
     with opened(config) as (engine, settings):
-        queues = meant(list_known(engine, settings.redis.queue_name), name)
-        made = service.pause(engine, What.QUEUE, _whose(queues), _order(reason))
+        default = settings.redis.queue_name
+        made = service.pause_those(
+            engine, What.QUEUE, lambda c: _whose(to_pause(c, default, name)), _order(reason)
+        )
     for one, is_new in made:
         _tell(output, one, "Workers leave it alone within a second or two.", is_new=is_new)
 
@@ -70,6 +73,8 @@ def list_intake(config: Path | None, *, json: bool) -> None:
 def whose(domain: str | None, *, everywhere: bool) -> str:
     if (domain is None) != everywhere:
         raise Failure("usage", "Name a domain, or say --all.")
+    if domain == EVERYWHERE:
+        raise Failure("usage", f"{EVERYWHERE} is no domain: say --all if you mean all of them.")
     return domain or EVERYWHERE
 
 
@@ -80,6 +85,12 @@ def paused_in_words(pause: Pause, now: datetime) -> str:
         f"paused since {since:%Y-%m-%d %H:%M:%S} UTC ({ago(since, now)})"
         f" by {name_in_words(pause.actor)}: {pause.reason}"
     )
+
+
+def now_of(engine: Engine) -> datetime:
+    """By the ledger, whatever the shell's clock says: what came before it is meant, and what is due
+    at it is due."""
+    return transact(engine, read_time).replace(tzinfo=UTC)
 
 
 @contextmanager

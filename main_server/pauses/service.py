@@ -4,8 +4,8 @@ A pause discards nothing: what waits in a queue waits on, and ends at its time a
 (I5); what isn't taken in is refused before anything of it is kept (I11).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import Connection, Engine
@@ -30,17 +30,25 @@ class Order:
     now: datetime
 
 
-def pause(
-    engine: Engine, what: What, names: Mapping[str, str | None], order: Order
+Names = Mapping[str, str | None]
+"""By each name, whose it is."""
+
+
+def pause(engine: Engine, what: What, names: Names, order: Order) -> list[tuple[Pause, bool]]:
+    """What is paused already stays as it is, with who did it and why; the others are new."""
+    return pause_those(engine, what, lambda _: names, order)
+
+
+def pause_those(
+    engine: Engine, what: What, find: Callable[[Connection], Names], order: Order
 ) -> list[tuple[Pause, bool]]:
-    """By each name, whose it is. What is paused already stays as it is, with who did it and why;
-    the others are new."""
+    """The same; which are meant is found while nobody changes domains."""
     words = said(order)
 
     def work(connection: Connection) -> list[tuple[Pause, bool]]:
         lock(connection)
         paused = []
-        for name, domain in names.items():
+        for name, domain in find(connection).items():
             found = repository.find(connection, what, name)
             new = found or Pause(what.value, name, words, order.actor, from_ms(to_ms(order.now)))
             if found is None:
@@ -52,7 +60,7 @@ def pause(
     return transact(engine, work)
 
 
-def resume(engine: Engine, what: What, names: Mapping[str, str | None], order: Order) -> list[str]:
+def resume(engine: Engine, what: What, names: Names, order: Order) -> list[str]:
     """Those that were paused, and are no more. Why needn't be said: the pause has its reason."""
     words = checked_words(order.reason)
 
@@ -65,6 +73,23 @@ def resume(engine: Engine, what: What, names: Mapping[str, str | None], order: O
         return ended
 
     return transact(engine, work)
+
+
+def take_along(
+    connection: Connection, domain: str, left: str, to: str, actor: str, now: datetime
+) -> None:
+    """A domain that moves from a paused queue finds the other one paused, by the same word: who has
+    paused its messages isn't to find them delivered. Within the transaction that moves it."""
+    found = repository.find(connection, What.QUEUE, left)
+    if found is None or repository.find(connection, What.QUEUE, to) is not None:
+        return
+    repository.add(connection, replace(found, name=to))
+    details = {"reason": found.reason, "moved_from": left}
+    audit.append(connection, Entry(actor, "queue.paused", to, domain, details), now)
+
+
+def is_paused(connection: Connection, queue: str) -> bool:
+    return repository.find(connection, What.QUEUE, queue) is not None
 
 
 def list_all(engine: Engine, what: What | None = None) -> list[Pause]:

@@ -10,7 +10,8 @@ from gatepost.errors import Invalid, NotFound
 from main_server.ca.holders import check_names
 from main_server.database import transact
 from main_server.domains import repository as tenants
-from main_server.pauses.repository import What, list_pauses
+from main_server.pauses.repository import What, find, list_pauses
+from main_server.queues.repository import waits_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +30,34 @@ class Known:
 
 
 def list_known(engine: Engine, default: str) -> list[Known]:
+    return transact(engine, lambda connection: known_now(connection, default))
+
+
+def known_now(connection: Connection, default: str) -> list[Known]:
     """Also those that are paused and that nobody has any more: a pause must be found again."""
+    domains = tenants.list_domains(connection)
+    sharing = tuple(one.domain for one in domains if one.queue is None)
+    own = [Known(one.queue, (one.domain,)) for one in domains if one.queue is not None]
+    former = [Known(q, (domain,), True) for q, domain in tenants.list_former_queues(connection)]
+    known = [Known(default, sharing), *own, *former]
+    paused = {one.name for one in list_pauses(connection, What.QUEUE)}
+    return known + [Known(name) for name in sorted(paused - {one.name for one in known})]
 
-    def read(connection: Connection) -> list[Known]:
-        domains = tenants.list_domains(connection)
-        sharing = tuple(one.domain for one in domains if one.queue is None)
-        own = [Known(one.queue, (one.domain,)) for one in domains if one.queue is not None]
-        former = [Known(q, (domain,), True) for q, domain in tenants.list_former_queues(connection)]
-        known = [Known(default, sharing), *own, *former]
-        paused = {one.name for one in list_pauses(connection, What.QUEUE)}
-        return known + [Known(name) for name in sorted(paused - {one.name for one in known})]
 
-    return transact(engine, read)
+def to_pause(connection: Connection, default: str, name: str) -> list[Known]:
+    """What is `meant`, if nothing more is to be delivered then of what is. Raises Invalid where a
+    domain's messages wait as well in the queue that it shared before: that isn't its alone."""
+    found = meant(known_now(connection, default), name)
+    names = {one.name for one in found}
+    if name in names or default in names or find(connection, What.QUEUE, default) is not None:
+        return found
+    if waits_in(connection, default, name):
+        raise Invalid(
+            f"Messages of {name} still wait in the queue {default}, which it shared before: they"
+            f" would be delivered. Wait until they are, or pause {default} first: then messages of"
+            " all who share it wait as well."
+        )
+    return found
 
 
 def meant(known: Sequence[Known], name: str) -> list[Known]:

@@ -1,7 +1,8 @@
 """What `gatepost queue purge` does, and says."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import typer
 from sqlalchemy import Connection, Engine
 
 from gatepost.cli.failure import EXIT_OF_KIND, Failure
-from gatepost.cli.output import Output
+from gatepost.cli.output import Output, Part
 from gatepost.cli.words import plural
 from gatepost.clock import to_ms
+from gatepost.envelope import UNREADABLE, decode
 from gatepost.errors import NotFound
 from gatepost.ids import first_id_at
 from gatepost.queue import Queues
@@ -21,7 +23,7 @@ from main_server.ca.opening import actor, confirm
 from main_server.database import transact
 from main_server.failed.repository import MOST_COUNTED
 from main_server.messages.in_state import START
-from main_server.pauses.commands import opened
+from main_server.pauses.commands import now_of, opened
 from main_server.pauses.service import Order, said
 from main_server.queues import discarding
 from main_server.queues.discarding import Step
@@ -29,6 +31,9 @@ from main_server.queues.looking import ask_redis
 from main_server.queues.naming import Known, checked_client, list_known, meant
 from main_server.queues.repository import Selection
 from main_server.settings import StoresOnly
+
+MOST_LOOKED_AT = 10_000
+"""Of what only Redis has, in a partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,29 +43,48 @@ class Given:
     client: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """So many waited, so many were discarded, of so many Redis wasn't told; and so many it has
+    alone, if it says so."""
+
+    expected: int
+    ended: int
+    unheard: int
+    exposed: int | None
+
+    @property
+    def missed(self) -> int:
+        """Delivered, failed or erased between the question and the answer. Where there were too
+        many to count, at least so many."""
+        return max(0, self.expected - self.ended)
+
+
 def purge(config: Path | None, given: Given, *, dry_run: bool, yes: bool, json: bool) -> None:
-    output, now = Output(json=json), datetime.now(UTC)
+    output = Output(json=json)
     with opened(config) as (engine, settings):
+        now = now_of(engine)
         order = Order(actor(), given.reason, now)
         said(order)
         known = list_known(engine, settings.redis.queue_name)
         selection = _selection(known, given, now)
-        expected = discarding.count(engine, selection)
-        if dry_run or not expected:
+        expected, ended, unheard = discarding.count(engine, selection), 0, 0
+        if dry_run:
             _tell_count(output, expected)
             return
-        question = f"Discard {_count(expected)} of {given.name}? Nobody will get them."
-        confirm(question, yes=yes)
-        with output.busy("Discarding"):
-            ended, unheard = _discard(engine, settings, selection, order)
-        exposed = _exposed(settings, known, selection) if not unheard else None
-    _tell_end(output, ended, unheard, exposed)
+        if expected:
+            question = f"Discard {_count(expected)} of {given.name}? Nobody will get them."
+            confirm(question, yes=yes)
+            with output.busy("Discarding"):
+                ended, unheard = _discard(engine, settings, selection, order)
+        exposed = None if unheard else _exposed(settings, known, selection)
+    _tell_end(output, Done(expected, ended, unheard, exposed))
 
 
 def forget_dead(config: Path | None, given: Given, *, dry_run: bool, json: bool) -> None:
     output = Output(json=json)
     with opened(config) as (engine, settings):
-        order = Order(actor(), given.reason, datetime.now(UTC))
+        order = Order(actor(), given.reason, now_of(engine))
         said(order)
         queues = meant(list_known(engine, settings.redis.queue_name), given.name)
         if not dry_run:
@@ -110,18 +134,29 @@ def _forget(settings: StoresOnly, step: Step) -> bool:
     return True
 
 
-def _exposed(settings: StoresOnly, known: list[Known], selection: Selection) -> int:
-    """In Redis alone, and so not ended: they get their rows within seconds."""
-    queues = [
-        one.name
-        for one in known
-        if selection.queue == one.name or (selection.domain or "") in one.domains
-    ]
+def _exposed(settings: StoresOnly, known: list[Known], selection: Selection) -> int | None:
+    """In Redis alone, and so not ended: they get their rows within seconds. None if it doesn't
+    answer: what was discarded is to be told all the same."""
+    names = [one.name for one in known if selection.queue in (None, one.name)]
 
     async def count(asked: Queues) -> int:
-        return sum([(await asked.named(one).stats()).exposed for one in queues])
+        found = [one for name in names for one in await asked.named(name).exposed(MOST_LOOKED_AT)]
+        return sum(_is_meant(selection, one.payload) for one in found)
 
-    return ask_redis(settings, count)
+    try:
+        return ask_redis(settings, count)
+    except Failure:
+        return None
+
+
+def _is_meant(selection: Selection, payload: bytes) -> bool:
+    """By the clear fields of its envelope; one that can't be read is nobody's."""
+    try:
+        envelope = decode(payload)
+    except UNREADABLE:
+        return selection.domain is selection.client_id is None
+    domain, client = selection.domain, selection.client_id
+    return domain in (None, envelope.domain) and client in (None, envelope.client_id)
 
 
 async def _forget_dead(queues: Queues, known: list[Known], *, dry_run: bool) -> int:
@@ -147,18 +182,30 @@ def _tell_count(output: Output, expected: int) -> None:
         output.say("Nothing waits there by the ledger.")
 
 
-def _tell_end(output: Output, ended: int, unheard: int, exposed: int | None) -> None:
+def _tell_end(output: Output, done: Done) -> None:
     if output.json:
-        output.result({"discarded": ended, "redis_not_told_of": unheard, "exposed": exposed})
+        told = {"expected": done.expected, "discarded": done.ended, "had_ended": done.missed}
+        output.result(told | {"redis_not_told_of": done.unheard, "exposed": done.exposed})
     else:
-        output.say(f"{plural(ended, 'message')} discarded; the audit log names each.")
-        if exposed:
-            words = "in Redis alone until the ledger has them, within seconds: run it again then."
-            output.say((f"{plural(exposed, 'message')} {words}", "yellow"))
-    if unheard:
-        words = f"Redis was not told of {plural(unheard, 'message')}: workers drop what they meet."
+        for words in _in_words(done):
+            output.say(words)
+    if done.unheard:
+        count = plural(done.unheard, "message")
+        words = f"Redis was not told of {count}: workers drop what they meet."
         typer.echo(f"gatepost: {words}", err=True)
         raise typer.Exit(EXIT_OF_KIND["unheard"])
+
+
+def _in_words(done: Done) -> Iterator[Part]:
+    if done.expected:
+        yield f"{plural(done.ended, 'message')} discarded; the audit log names each."
+    else:
+        yield "Nothing waits there by the ledger."
+    if done.missed:
+        yield f"{plural(done.missed, 'message')} had ended by then: delivered, failed or erased."
+    if done.exposed:
+        words = "in Redis alone until the ledger has them, within seconds: run it again then."
+        yield (f"{plural(done.exposed, 'message')} {words}", "yellow")
 
 
 def _count(expected: int) -> str:

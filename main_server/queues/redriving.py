@@ -18,7 +18,7 @@ from main_server.database import transact
 from main_server.failed import service
 from main_server.failed.repository import MOST_COUNTED, Redrive, Selection, list_redrives
 from main_server.failed.service import Order
-from main_server.pauses.commands import opened
+from main_server.pauses.commands import now_of, opened
 from main_server.pauses.service import Order as Asked
 from main_server.pauses.service import said
 from main_server.queues.naming import checked_client
@@ -41,8 +41,9 @@ class Given:
 
 
 def redrive(config: Path | None, given: Given, *, dry_run: bool, yes: bool, json: bool) -> None:
-    output, now = Output(json=json), datetime.now(UTC)
+    output = Output(json=json)
     with opened(config) as (engine, _):
+        now = now_of(engine)
         words = said(Asked(actor(), given.reason, now))
         order = Order(_selection(given, now), given.rate, words)
         expected = service.count(engine, order.selection)
@@ -59,8 +60,9 @@ def redrive(config: Path | None, given: Given, *, dry_run: bool, yes: bool, json
 
 
 def redrives(config: Path | None, stop: str | None, *, json: bool) -> None:
-    output, now = Output(json=json), datetime.now(UTC)
+    output = Output(json=json)
     with opened(config) as (engine, _):
+        now = now_of(engine)
         if stop is not None:
             service.stop(engine, actor(), None, _parsed(stop), now)
         found = transact(engine, lambda c: list_redrives(c, None, SHOWN))

@@ -42,6 +42,13 @@ def count_waiting(connection: Connection, selection: Selection) -> int:
     return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
 
 
+def waits_in(connection: Connection, queue: str, domain: str) -> bool:
+    """Whether any message of the domain waits in that queue."""
+    query = along_states(select(literal(1)).select_from(messages), "queued")
+    some = query.where(in_domain(domain), _m.queue == queue).limit(1)
+    return connection.execute(some).first() is not None
+
+
 def list_waiting(
     connection: Connection, selection: Selection, place: Place, limit: int
 ) -> list[Waiting]:

@@ -1,8 +1,9 @@
 """Domains in a ledger: what is set for them, what it does, and that nothing is lost by it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -32,6 +33,9 @@ from main_server.domains import service
 from main_server.domains.seeding import compare
 from main_server.edge.service import list_queues, make_bundle
 from main_server.keys.service import Keyring
+from main_server.pauses import service as pauses
+from main_server.pauses.repository import What
+from main_server.pauses.service import Order
 from main_server.sessions import service as sessions
 from main_server.tables import certificates as certificates_table
 from main_server.users import links
@@ -40,6 +44,8 @@ from tests.integration.main_server.people import HASH, People
 
 ACTOR = "gatepost://gatepost/user/eve"
 NOW = datetime.now(UTC)
+SHARED = "message_queue"
+change = partial(service.change, shared=SHARED)
 
 
 @pytest.fixture
@@ -106,7 +112,7 @@ def test_a_wrong_setting_is_refused(
     engine: Engine, domain: str, given: dict[str, Any], pointer: str
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        service.change(engine, domain, DomainSettings(**given), NOW, ACTOR)
+        change(engine, domain, DomainSettings(**given), NOW, ACTOR)
     assert [one.pointer for one in refused.value.errors] == [pointer]
     assert audited(engine, domain, "domain.changed") == []
 
@@ -114,21 +120,57 @@ def test_a_wrong_setting_is_refused(
 def test_a_queue_that_is_left_is_served_on(engine: Engine, domain: str, name: str) -> None:
     """Messages wait in it, and what failed in it may be redriven (I5)."""
     other = DomainSettings(queue_prefix=f"{name}.b", max_undelivered=1_000, retention_days=60)
-    service.change(engine, domain, other, NOW, ACTOR)
+    change(engine, domain, other, NOW, ACTOR)
     old, new = f"{domain}:messages", f"{name}.b:messages"
     assert {old, new, None} <= set(list_queues(engine))
     assert service.show(engine, domain).former_queues == [old]
     (entry,) = audited(engine, domain, "domain.changed")
     assert (entry["queue"], entry["queue_before"]) == (new, old)
     assert (entry["retention_days"], entry["retention_days_before"]) == (60, None)
-    service.change(engine, domain, other, NOW, ACTOR)
+    change(engine, domain, other, NOW, ACTOR)
     assert len(audited(engine, domain, "domain.changed")) == 1, "nothing was changed"
     back = DomainSettings(queue_prefix=name, max_undelivered=1_000)
-    service.change(engine, domain, back, NOW, ACTOR)
+    change(engine, domain, back, NOW, ACTOR)
     assert service.show(engine, domain).former_queues == [new]
     shared = DomainSettings(max_undelivered=1_000)
-    service.change(engine, domain, shared, NOW, ACTOR)
+    change(engine, domain, shared, NOW, ACTOR)
     assert {old, new, None} <= set(list_queues(engine))
+
+
+@pytest.fixture
+def paused(engine: Engine, domain: str) -> Iterator[Callable[..., None]]:
+    """Pauses queues; afterwards none is."""
+
+    def pause(*names: str) -> None:
+        order = Order("shell:ann", "the database is being moved", NOW)
+        pauses.pause(engine, What.QUEUE, dict.fromkeys(names, domain), order)
+
+    yield pause
+    names = dict.fromkeys(pauses.list_paused_queues(engine))
+    pauses.resume(engine, What.QUEUE, names, Order("shell:ann", "", NOW))
+
+
+def test_who_moves_from_a_paused_queue_comes_to_a_paused_one(
+    engine: Engine, domain: str, paused: Callable[..., None]
+) -> None:
+    """By the first one's word; what is shared can't be paused with it."""
+    old, new = f"{domain}:messages", f"{domain}.b:messages"
+    paused(old)
+    change(engine, domain, DomainSettings(queue_prefix=f"{domain}.b"), NOW, ACTOR)
+    found = {one.name: one for one in pauses.list_all(engine, What.QUEUE)}
+    assert set(found) == {old, new}
+    assert (found[new].actor, found[new].reason) == ("shell:ann", found[old].reason)
+    (entry,) = [one for one in audited(engine, domain, "queue.paused") if "moved_from" in one]
+    assert (entry["actor"], entry["moved_from"]) == (ACTOR, old)
+    with pytest.raises(Invalid) as refused:
+        change(engine, domain, DomainSettings(), NOW, ACTOR)
+    assert [one.pointer for one in refused.value.errors] == ["/queue_prefix"]
+    assert service.show(engine, domain).domain.queue == new
+    paused(SHARED)
+    change(engine, domain, DomainSettings(), NOW, ACTOR)
+    pauses.resume(engine, What.QUEUE, {old: domain}, Order("shell:ann", "", NOW))
+    change(engine, domain, DomainSettings(queue_prefix=domain), NOW, ACTOR)
+    assert old in pauses.list_paused_queues(engine), "the shared one is, which it leaves"
 
 
 def test_a_queue_is_one_domains_alone_for_good(engine: Engine, domain: str) -> None:
@@ -137,9 +179,9 @@ def test_a_queue_is_one_domains_alone_for_good(engine: Engine, domain: str) -> N
     with pytest.raises(Invalid):
         service.create(engine, other, DomainSettings(queue_prefix=domain), NOW, ACTOR)
     service.create(engine, other, DomainSettings(), NOW, ACTOR)
-    service.change(engine, domain, DomainSettings(), NOW, ACTOR)
+    change(engine, domain, DomainSettings(), NOW, ACTOR)
     with pytest.raises(Invalid):
-        service.change(engine, other, DomainSettings(queue_prefix=domain), NOW, ACTOR)
+        change(engine, other, DomainSettings(queue_prefix=domain), NOW, ACTOR)
 
 
 def client_with_certificate(engine: Engine, domain: str, role: Role = Role.CLIENT) -> Identity:
@@ -235,7 +277,7 @@ def test_who_disables_one_says_why(engine: Engine, domain: str, reason: str) -> 
 
 
 ACTS: list[Callable[[Engine, str], object]] = [
-    lambda e, name: service.change(e, name, DomainSettings(), NOW, ACTOR),
+    lambda e, name: change(e, name, DomainSettings(), NOW, ACTOR),
     lambda e, name: service.disable(e, name, "why", NOW, ACTOR),
     lambda e, name: service.enable(e, name, NOW, ACTOR),
     service.show,
@@ -298,7 +340,7 @@ def test_its_people_who_have_chosen_none_read_times_in_its_zone(
     user = people.with_password()
     assert people.sign_in().time_zone is None
     wanted = DomainSettings(queue_prefix=domain, max_undelivered=1_000, time_zone="Asia/Tokyo")
-    service.change(engine, domain, wanted, NOW, ACTOR)
+    change(engine, domain, wanted, NOW, ACTOR)
     opened = people.sign_in()
     assert opened.time_zone == "Asia/Tokyo"
     assert people.refresh(opened.refresh_token).time_zone == "Asia/Tokyo"

@@ -19,7 +19,7 @@ from main_server.database import Ledger, transact
 from main_server.failed import repository as rows
 from main_server.failed import service
 from main_server.failed.listing import Counted, count_by_reason
-from main_server.failed.repository import Redrive, Selection
+from main_server.failed.repository import Redrive, Selection, list_redrives
 from main_server.failed.service import Order
 from main_server.keys import repository
 from main_server.keys.data_keys import day_of
@@ -33,6 +33,7 @@ from main_server.users.service import Rights
 from main_server.users.viewer import UserRole, Viewer
 from tests.integration.main_server.conftest import settlement
 from tests.integration.main_server.failed.redriving import (
+    LAST,
     drain,
     failed,
     look,
@@ -111,6 +112,28 @@ def test_a_redrive_starts_each_message_anew_and_no_more(town: Town) -> None:
     same = ("encrypted_body", "key_id", "created_at", "queued_at", "client_id", "message_id")
     assert {name: after[name] for name in same} == {name: before[name] for name in same}
     assert look(town, redrive).state == "finished"
+
+
+def test_it_is_its_domains_too_where_only_a_client_is_named(town: Town) -> None:
+    """Its administrators see it, stop it, and read of it in their audit log (I12)."""
+    ids = failed(town, 2)
+    meant = Selection(bytes(16), LAST, None, f"{town.domain}:a")
+    redrive = service.start(town.engine, "shell:ann", Order(meant, 1), uuid4(), now())
+    assert redrive.domain == town.domain
+    assert told(town, "redrive.started")
+    assert transact(town.engine, lambda c: list_redrives(c, town.domain, 5)) == [redrive]
+    drain(town, redrive)
+    assert states(town, ids) == ["queued"] * 2
+
+
+def test_it_waits_where_its_domains_messages_wait_today(town: Town) -> None:
+    """So that they are paused with them."""
+    ids = failed(town, 2)
+    own = f"{town.domain}:messages"
+    town.own_queue(own)
+    drain(town, start(town))
+    rows = [town.client("a").row(one) for one in ids]
+    assert {row["queue"] for row in rows if row} == {own}
 
 
 def test_what_was_said_before_the_redrive_says_nothing_of_what_is_after_it(town: Town) -> None:

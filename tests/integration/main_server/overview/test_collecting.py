@@ -99,7 +99,7 @@ async def test_what_waits_where_nothing_more_comes_is_counted(town: Town, redis:
     first, second = (f"{n}-{town.domain}:messages" for n in "ab")
     for queue in (first, second):
         settings = DomainSettings(queue_prefix=queue.removesuffix(":messages"))
-        domains.change(town.engine, town.domain, settings, now)
+        domains.change(town.engine, town.domain, settings, now, shared="message_queue")
         entry = Entry(ids.new().bytes, b"x")
         await Queues(redis, "message_queue").named(queue).enqueue([entry])
     domains.disable(town.engine, town.domain, "the contract is over", now)
