@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-from gatepost.install import demands, placing, plans, services
+from gatepost.install import demands, placing, plans, restoring, services
 from gatepost.install.machine import Machine
 from gatepost.install.shipped import this_release
 from gatepost.install.steps import Failure, Step, carry_out, show
@@ -20,25 +20,32 @@ Keep copies of these elsewhere; without them a backup opens nothing:
   /etc/gatepost/backup/credentials/store.passphrase_file
 Take this away from here, to where it is offline:
   /var/lib/gatepost/main_server/ca/root.key
+What else a new machine wants when this one is lost: docs/disaster.md
 What comes next, from the first administrator to the first message: docs/install.md
+"""
+RESTORED = """
+It is in the place of the lost one, with its ledger, keys, settings and CA.
+Look at it: gatepost doctor
+What is left to do: docs/disaster.md, "A machine with its stores", after step 3
 """
 
 
 def main(arguments: Sequence[str]) -> int:
     asked = _parse(arguments)
     os.umask(0o022)  # whatever root's is: services run on what is put there
+    machine = Machine(asked.root)
     try:
         demands.root_alone()
-        machine = Machine(asked.root)
         with _alone(machine):
             if asked.uninstall:
                 return _uninstall(machine, asked)
             return _back(machine, asked) if asked.back else _install(machine, asked)
     except (Failure, OSError) as failure:
-        print(f"gatepost: {failure}", file=sys.stderr)
+        print(f"gatepost: {failure}{plans.what_stands(machine)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("gatepost: interrupted. Run it again: it goes on from there.", file=sys.stderr)
+        words = f"interrupted. Run it again: it goes on from there.{plans.what_stands(machine)}"
+        print(f"gatepost: {words}", file=sys.stderr)
         return 130
 
 
@@ -46,8 +53,12 @@ def _install(machine: Machine, asked: argparse.Namespace) -> int:
     release = this_release()
     analytics = asked.analytics or "gatepost-nightly.timer" in services.enabled(machine)
     demands.check(machine, analytics=analytics)
+    saved = restoring.Saved(asked.restore.resolve()) if asked.restore else None
+    if saved:
+        restoring.check(machine, saved)
     former = placing.version_at(machine, placing.CURRENT)
-    wanted = plans.Wanted(demands.host(asked.host, is_new=former is None), analytics)
+    host = demands.host(asked.host, is_new=former is None)
+    wanted = plans.Wanted(host, analytics, asked.returning, saved)
     is_other = former not in (None, release.version)
     before = f", in the place of {former}" if is_other else ""
     print(f"Release {release.version}{before}, on {machine.root}:")
@@ -56,6 +67,8 @@ def _install(machine: Machine, asked: argparse.Namespace) -> int:
         return 0
     if not changed:
         print("Nothing had to be changed.")
+    elif saved:
+        print(RESTORED, end="")
     elif former is None:
         print(NEXT, end="")
     elif is_other:
@@ -71,7 +84,7 @@ def _back(machine: Machine, asked: argparse.Namespace) -> NoReturn:
     wheels = sorted(machine.path(f"{placing.RELEASES}/{former}").glob("*.whl"))
     if not wheels:
         raise Failure(f"Release {former} has lost its wheel: install it again from a copy.")
-    options = ["--root", str(machine.root)]
+    options = ["--returning", "--root", str(machine.root)]
     options += ["--dry-run"] if asked.dry_run else []
     options += ["--yes"] if asked.yes else []
     sys.stdout.flush()
@@ -130,7 +143,10 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     add: Callable[..., object] = parser.add_argument
     add("--host", metavar="NAME", help="the name by which others reach this machine")
     add("--analytics", action="store_true", help="with Spark, for the nightly pipeline")
+    restore = "on a new machine: go on where a lost one was, by what was kept of it in this folder"
+    add("--restore", type=Path, metavar="FOLDER", help=restore)
     add("--back", action="store_true", help="return to the release before")
+    add("--returning", action="store_true", help=argparse.SUPPRESS)  # what --back runs
     add("--uninstall", action="store_true", help="take it away; data, settings, keys, users stay")
     add("--root", type=Path, default=Path("/"), metavar="DIR", help="install below another root")
     add("--dry-run", action="store_true", help="show every step, change nothing")

@@ -17,6 +17,7 @@ from gatepost.install.steps import Step
 
 USER, STATE = "gatepost-main_server", "/var/lib/gatepost"
 CA = f"{STATE}/main_server/ca"
+FOUNDED = f"{CA}/intermediate.pem"
 CONFIG = ("--config", f"{ETC}/main_server/config.yaml")
 LOCAL = ("localhost", "127.0.0.1", "::1")
 SERVICES = ("main_server", "proxy", "worker", "portal")
@@ -49,7 +50,7 @@ ORDERS = (
 
 def steps(machine: Machine, release: Release, host: str) -> list[Step]:
     gatepost = f"{place(release)}/bin/gatepost"
-    made = machine.path(f"{CA}/intermediate.pem")
+    made = machine.path(FOUNDED)
     return [
         Step(
             f"a certificate authority in {CA}",

@@ -8,11 +8,12 @@ import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 
-from gatepost.install.machine import Machine, has
+from gatepost.install.machine import Machine, has, point
 from gatepost.install.shipped import Release, fill
-from gatepost.install.steps import Step
+from gatepost.install.steps import Failure, Step
 
 ETC, MASTER_KEY = "/etc/gatepost", "/etc/app_secrets/aes.key"
 DATABASE_PASSWORDS = {
@@ -30,6 +31,8 @@ REDIS_PASSWORDS = {
     "gatepost_main": "main_server/credentials/redis.password",
     "operator": "redis/credentials/operator.password",
 }
+RESTORE_PASSWORD = "backup/credentials/restore.password"
+"""A restore is done as who changes the tables: a link to that password, which stays one."""
 PASSPHRASE = "backup/credentials/store.passphrase_file"
 USERS_ACL, REDIS_CONF = f"{ETC}/redis/users.acl", f"{ETC}/redis/redis.conf"
 SAMPLES = {
@@ -64,26 +67,53 @@ class Kept:
         )
 
 
-def steps(machine: Machine, release: Release, host: str) -> list[Step]:
-    return [*_secrets(machine), *_samples(machine, release, host), _redis_users(machine, release)]
+def steps(machine: Machine, release: Release, host: str, *, is_new: bool) -> list[Step]:
+    """`is_new`: nothing was sealed on this machine yet by what is made here at random."""
+    secret = _secrets(machine, is_new=is_new)
+    return [*secret, *_samples(machine, release, host), _redis_users(machine, release)]
 
 
 def password(machine: Machine, name: str) -> str:
     return machine.path(f"{ETC}/{name}").read_text().strip()
 
 
-def _secrets(machine: Machine) -> list[Step]:
+def _secrets(machine: Machine, *, is_new: bool) -> list[Step]:
     names = {*DATABASE_PASSWORDS.values(), *REDIS_PASSWORDS.values()}
-    master = Kept(MASTER_KEY, lambda: secrets.token_bytes(32))
-    passphrase = Kept(f"{ETC}/{PASSPHRASE}", _random)
+    sealing = [
+        (MASTER_KEY, lambda: secrets.token_bytes(32), "the master key"),
+        (f"{ETC}/{PASSPHRASE}", _random, "what backups are sealed by"),
+    ]
     return [
-        master.step(machine, "the master key, at random"),
-        passphrase.step(machine, "what backups are sealed by, at random"),
+        *(
+            Kept(file, make if is_new else partial(_refuse, file)).step(
+                machine, f"{what}, at random" if is_new else what
+            )
+            for file, make, what in sealing
+        ),
         *(
             Kept(f"{ETC}/{n}", _random).step(machine, "a password, at random")
             for n in sorted(names)
         ),
+        _restore_password(machine),
     ]
+
+
+def _restore_password(machine: Machine) -> Step:
+    link = machine.path(f"{ETC}/{RESTORE_PASSWORD}")
+    return Step(
+        f"{ETC}/{RESTORE_PASSWORD}: a link to that of migrations",
+        lambda: link.is_symlink() or link.is_file(),
+        lambda: point(link, f"../../{DATABASE_PASSWORDS['gatepost_migrate']}"),
+    )
+
+
+def _refuse(file: str) -> bytes:
+    """What was sealed by the lost one would be so for ever, and nobody would know."""
+    raise Failure(
+        f"{file} is gone, and another one would open nothing of what is here.\n"
+        "  Put the copy back that you keep elsewhere (root's alone, mode 0400)."
+        " Where there is none: docs/disaster.md, Keys"
+    )
 
 
 def _random() -> bytes:

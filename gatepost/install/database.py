@@ -1,21 +1,19 @@
-"""The distribution's MariaDB: our settings, our schemas and users, the tables and the rights.
+"""In MariaDB: our schemas and users, the tables and the rights.
 
-Root comes by the socket, and statements by standard input: no password is an argument. Whether the
-users are right is read from the server itself, by what it grants them.
+Whether the users are right is read from the server itself, by what it grants them.
 """
 
 import hashlib
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gatepost.install.configuration import DATABASE_PASSWORDS, ETC, password
 from gatepost.install.machine import Machine, has
+from gatepost.install.mariadb import sql
 from gatepost.install.placing import place
 from gatepost.install.shipped import Release, fill
 from gatepost.install.steps import Failure, Step
 
-SETTINGS = "/etc/mysql/mariadb.conf.d/90-gatepost.cnf"
 MIGRATION = f"{ETC}/migration/config.yaml"
 HOST = "127.0.0.1"
 GRANTED = {
@@ -25,8 +23,6 @@ GRANTED = {
     "retention": "gatepost_retention",
 }
 """What `gatepost db grant` calls each part, and its user."""
-RENAMED = {"default_time_zone": "time_zone", "transaction_isolation": "tx_isolation"}
-"""What the server calls a setting that is called otherwise in its file."""
 MARK = "granted"
 _GRANT = re.compile(
     r"GRANT (?P<rights>.+?) ON (?P<what>\S+) TO (?P<who>[^\s;]+)"
@@ -46,23 +42,6 @@ class Right:
         return same and self.rights <= other.rights and self.may_grant <= other.may_grant
 
 
-def settings(machine: Machine, release: Release) -> Step:
-    content = release.read("my.cnf")
-    file = machine.path(SETTINGS)
-
-    def apply() -> None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        machine.write(file, content, 0o644)
-        if machine.live:
-            machine.run("systemctl", "restart", "mariadb.service")
-
-    return Step(
-        f"{SETTINGS}: MariaDB runs with this release's settings (it is restarted for them)",
-        lambda: has(file, content) and (not machine.live or _runs_with(machine, content.decode())),
-        apply,
-    )
-
-
 def accounts(machine: Machine, release: Release) -> Step:
     template = release.read("accounts.sql").decode()
 
@@ -73,7 +52,7 @@ def accounts(machine: Machine, release: Release) -> Step:
     return Step(
         f"{len(DATABASE_PASSWORDS)} users of MariaDB from {HOST} with their rights, and schemas",
         lambda: _are_there(machine, template),
-        lambda: _sql(machine, statements()),
+        lambda: sql(machine, statements()),
     )
 
 
@@ -117,46 +96,12 @@ def _schema(machine: Machine, release: Release) -> str:
     return machine.run(gatepost, "db", "current", "--config", MIGRATION)
 
 
-def _sql(machine: Machine, statements: str, *options: str) -> str:
-    try:
-        return machine.run("mariadb", "--batch", "--skip-column-names", *options, text=statements)
-    except Failure as failure:
-        hint = "Does it run? systemctl status mariadb. Root must get in by its socket."
-        raise Failure(f"MariaDB refuses: {failure}\n  {hint}") from None
-
-
-def _runs_with(machine: Machine, wanted: str) -> bool:
-    try:
-        said = _sql(machine, "SHOW GLOBAL VARIABLES;")
-    except Failure:
-        return False
-    found = dict(line.split("\t", 1) for line in said.splitlines() if "\t" in line)
-    return all(_same(found.get(name), value) for name, value in assignments(wanted))
-
-
-def assignments(wanted: str) -> Iterator[tuple[str, str]]:
-    """What a file of settings sets, under the server's own names."""
-    for line in wanted.splitlines():
-        if "=" in line and not line.startswith("#"):
-            name, value = (part.strip() for part in line.split("=", 1))
-            name = name.replace("-", "_")
-            yield RENAMED.get(name, name), value.strip("'")
-
-
-def _same(found: str | None, wanted: str) -> bool:
-    switches = {"1": "ON", "0": "OFF"}
-    parts = [
-        {switches.get(p, p).upper() for p in (text or "").split(",")} for text in (found, wanted)
-    ]
-    return parts[0] == parts[1]
-
-
 def _are_there(machine: Machine, template: str) -> bool:
     """The server's own word: who has which password, as its hash, and which rights."""
     try:
         wanted = {u: _hash(password(machine, name)) for u, name in DATABASE_PASSWORDS.items()}
         questions = "".join(f"SHOW GRANTS FOR {user}@{HOST};\n" for user in wanted)
-        said = _sql(machine, "SHOW DATABASES;\n" + questions, "--force")
+        said = sql(machine, "SHOW DATABASES;\n" + questions, "--force")
     except (Failure, OSError):
         return False
     lines = said.splitlines()

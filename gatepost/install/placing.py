@@ -15,6 +15,9 @@ from gatepost.install.steps import Failure, Step
 
 FOLDER = "/opt/gatepost"
 RELEASES, CURRENT, BEFORE = f"{FOLDER}/releases", f"{FOLDER}/current", f"{FOLDER}/before"
+NEXT = f"{FOLDER}/next"
+"""The release that an upgrade is on its way to; there only until that upgrade has come to its end.
+"""
 COMMAND = "/usr/local/bin/gatepost"
 MARK = "made-of"
 
@@ -27,6 +30,29 @@ def version_at(machine: Machine, link: str) -> str | None:
     """The release that a link names; None if there is none."""
     path = machine.path(link)
     return path.readlink().name if path.is_symlink() else None
+
+
+def begin(machine: Machine, release: Release) -> Step:
+    """Noted first of all: wherever it is broken off, the way back is to the release that runs."""
+    former = version_at(machine, CURRENT)
+    return Step(
+        f"{NEXT} is {release.version}, until it runs in the place of {former}",
+        lambda: version_at(machine, NEXT) == release.version,
+        lambda: point(machine.path(NEXT), place(release)),
+    )
+
+
+def end(machine: Machine) -> Step:
+    link = machine.path(NEXT)
+    return Step(
+        f"{NEXT} is gone: no other is on its way", lambda: not link.is_symlink(), link.unlink
+    )
+
+
+def on_its_way(machine: Machine) -> str | None:
+    """The release that an upgrade was broken off on its way to, before it was the current one."""
+    following = version_at(machine, NEXT)
+    return following if following != version_at(machine, CURRENT) else None
 
 
 def make(machine: Machine, release: Release, *, analytics: bool) -> Step:

@@ -8,9 +8,18 @@ stands still; tables change while main servers stand still; callers are restarte
 import shutil
 from dataclasses import dataclass
 
-from gatepost.install import authority, configuration, database, folders, placing, services
+from gatepost.install import (
+    authority,
+    configuration,
+    database,
+    folders,
+    mariadb,
+    placing,
+    restoring,
+    services,
+)
 from gatepost.install.machine import Machine
-from gatepost.install.placing import BEFORE, COMMAND, CURRENT, FOLDER, RELEASES
+from gatepost.install.placing import BEFORE, COMMAND, CURRENT, FOLDER, NEXT, RELEASES
 from gatepost.install.shipped import Release
 from gatepost.install.steps import Failure, Step
 
@@ -23,28 +32,38 @@ class Wanted:
     """By which others reach this machine."""
     analytics: bool = False
     """With Spark and the nightly pipeline."""
+    is_return: bool = False
+    """On the way back; again, it goes on to where it went."""
+    saved: restoring.Saved | None = None
+    """What was kept of a lost machine, in whose place this one comes."""
 
 
 def install(machine: Machine, release: Release, wanted: Wanted) -> list[Step]:
-    is_new = placing.version_at(machine, CURRENT) is None
+    former = placing.version_at(machine, CURRENT)
+    is_new, is_other = former is None, former not in (None, release.version)
+    saved, was_used = wanted.saved, not is_new or machine.path(authority.FOUNDED).exists()
     check = _settings_check(machine, release)
     return [
+        *([placing.begin(machine, release)] if is_other and not wanted.is_return else []),
         *folders.steps(machine, release),
         placing.make(machine, release, analytics=wanted.analytics),
-        *configuration.steps(machine, release, wanted.host),
+        *(restoring.files(machine, release, saved) if saved else []),
+        *configuration.steps(machine, release, wanted.host, is_new=not (was_used or saved)),
         *([] if is_new else [check]),
-        database.settings(machine, release),
+        mariadb.settings(machine, release),
         database.accounts(machine, release),
         services.stop_main_server(
             machine, lambda: not database.are_current(machine, placing.place(release))
         ),
+        *(restoring.ledger(machine, release, saved) if saved else []),
         *database.tables(machine, release),
         *authority.steps(machine, release, wanted.host),
         *([check] if is_new else []),
         services.units(machine, release),
-        *placing.switch(machine, release),
         *services.enable(machine, analytics=wanted.analytics),
+        *placing.switch(machine, release),
         *services.restarts(machine),
+        *([] if is_new else [placing.end(machine)]),
     ]
 
 
@@ -53,13 +72,15 @@ def uninstall(machine: Machine) -> list[Step]:
     return [
         *services.remove(machine),
         *(_gone(machine, name) for name in (folders.SYSUSERS, folders.TMPFILES, COMMAND)),
-        *(_gone(machine, name) for name in (CURRENT, BEFORE, RELEASES, FOLDER)),
+        *(_gone(machine, name) for name in (CURRENT, BEFORE, NEXT, RELEASES, FOLDER)),
     ]
 
 
 def demand_way_back(machine: Machine) -> str:
-    """The release before, or a Failure with what to do where there is no way back to it."""
-    former = placing.version_at(machine, BEFORE)
+    """Where to: after an upgrade that was broken off the release that runs, else the one before it.
+    Or a Failure with what to do where there is no way back."""
+    broken_off = placing.on_its_way(machine)
+    former = placing.version_at(machine, CURRENT if broken_off else BEFORE)
     if former is None or not machine.path(f"{RELEASES}/{former}").is_dir():
         raise Failure(f"There is no release before this one: {machine.path(BEFORE)} isn't there.")
     if not database.are_current(machine, f"{RELEASES}/{former}"):
@@ -67,8 +88,9 @@ def demand_way_back(machine: Machine) -> str:
             f"{RELEASES}/{former}/bin/gatepost", "db", "current", "--config", database.MIGRATION
         )
         why = (said.stdout + said.stderr).strip()
+        again = f"  Or go on: mend it, and install {broken_off} again.\n" if broken_off else ""
         raise Failure(
-            f"{former} can't go on with the ledger as it is: {why}\n"
+            f"{former} can't go on with the ledger as it is: {why}\n{again}"
             "  Where the tables have changed since, the way back is the backup that was made"
             " before (docs/backup.md):\n"
             "    systemctl stop gatepost.target, then an empty ledger, then\n"
@@ -77,6 +99,17 @@ def demand_way_back(machine: Machine) -> str:
             "  What was accepted since that backup is in Redis alone, if it waits there still."
         )
     return former
+
+
+def what_stands(machine: Machine) -> str:
+    """After an upgrade that was broken off: what it has left standing, and what to type."""
+    following, current = placing.on_its_way(machine), placing.version_at(machine, CURRENT)
+    if following is None or not services.stands_still(machine):
+        return ""
+    return (
+        f"\n  {services.MAIN_SERVER} stands still since: messages wait at the edge, and nothing is"
+        f" delivered.\n  Back to {current}, which ran until now: gatepost install --back"
+    )
 
 
 def _settings_check(machine: Machine, release: Release) -> Step:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gatepost.install.configuration import REDIS_CONF, USERS_ACL
 from gatepost.install.machine import Machine, has
-from gatepost.install.placing import CURRENT, RELEASES, place
+from gatepost.install.placing import CURRENT, RELEASES, place, version_at
 from gatepost.install.shipped import Release
 from gatepost.install.steps import Failure, Step
 
@@ -84,13 +84,32 @@ def reload(machine: Machine) -> None:
 
 
 def enable(machine: Machine, *, analytics: bool) -> list[Step]:
-    """Once, and again for what comes to it with Spark."""
+    """Once, and again for what comes to it with Spark, or with a release. Before the release is the
+    current one: what was broken off there would not know any more what has come."""
     steps = [_enabled(machine, (TARGET, *FIRST), lambda: TARGET in enabled(machine))]
+    if come := came(machine):
+        steps.append(_enabled(machine, come, lambda: set(come) <= enabled(machine)))
     if analytics:
         steps.append(
             _enabled(machine, WITH_ANALYTICS, lambda: set(WITH_ANALYTICS) <= enabled(machine))
         )
     return steps
+
+
+def came(machine: Machine) -> tuple[str, ...]:
+    """Of what a new machine has enabled, that which the release that runs doesn't have at all."""
+    current = version_at(machine, CURRENT)
+    had = machine.path(f"{RELEASES}/{current}/{NAMES}")
+    if current is None or not had.is_file():
+        return ()
+    known = set(had.read_text().splitlines())
+    return tuple(name for name in FIRST if _file_of(name) not in known)
+
+
+def _file_of(name: str) -> str:
+    """Of an instance, its template."""
+    before, at, rest = name.partition("@")
+    return f"{before}@.{rest.rpartition('.')[2]}" if at else name
 
 
 def _enabled(machine: Machine, names: tuple[str, ...], is_done: Callable[[], bool]) -> Step:
@@ -124,15 +143,25 @@ def restarts(machine: Machine) -> Iterator[Step]:
     """One after the other, each ready before the next one: the main server before its callers."""
     if not machine.live:
         return
-    running = {*enabled(machine), *FIRST} if not enabled(machine) else enabled(machine)
+    running = {*enabled(machine), *came(machine)} or set(FIRST)
     staying = [name for name in running if name.endswith(".service")]
     for name in sorted(staying, key=_rank):
         yield _restarted(machine, name)
     yield Step(
         f"{TARGET} is active, with its timers",
-        lambda: _is_active(machine, TARGET),
-        lambda: machine.run("systemctl", "start", TARGET),
+        lambda: not _idle(machine),
+        lambda: machine.run("systemctl", "start", *_idle(machine)),
     )
+
+
+def _idle(machine: Machine) -> list[str]:
+    wanted = [TARGET, *sorted(name for name in enabled(machine) if name.endswith(".timer"))]
+    return [name for name in wanted if not _is_active(machine, name)]
+
+
+def stands_still(machine: Machine) -> bool:
+    """The main server, though it is one that should run."""
+    return machine.live and MAIN_SERVER in enabled(machine) and not _is_active(machine, MAIN_SERVER)
 
 
 def _rank(name: str) -> tuple[int, str]:
@@ -171,7 +200,7 @@ def _started(machine: Machine, name: str) -> float:
 
 def _changed_at(machine: Machine, name: str) -> float:
     """The last change of what it is made of: its unit, and its files or the release."""
-    template = name.partition("@")[0] + "@.service" if "@" in name else name
+    template = _file_of(name)
     folder = machine.path(UNITS)
     files = [
         folder / template,

@@ -6,12 +6,15 @@ published list (`main_server.ca.recovery`), what is still in Redis by the reconc
 are in no backup of the ledger; the keys' own one knows them as destroyed.
 """
 
+import grp
 import io
 import os
+import pwd
 import shutil
 import tarfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -119,8 +122,8 @@ def _settle_down(connection: Connection, backup: Opened) -> None:
 
 
 def extract_files(backup: Opened, folder: Path) -> list[str]:
-    """The CA and the configuration, below a folder that isn't there yet; private, whatever their
-    modes were."""
+    """The CA and the configuration, below a folder that isn't there yet, and that is private. With
+    root they are whose they were, by name, with the modes they had; else ours alone."""
     demand_for_files(folder, backup.manifest)
     try:
         folder.mkdir(0o700)
@@ -131,8 +134,19 @@ def extract_files(backup: Opened, folder: Path) -> list[str]:
         names = []
         for member in archive:
             _put(archive, member, folder)
+            if os.geteuid() == 0:
+                _give(member, folder / member.name)
             names.append(member.name)
         return names
+
+
+def _give(member: tarfile.TarInfo, place: Path) -> None:
+    """Users have other numbers here; whose user isn't known here stays root's."""
+    with suppress(KeyError):
+        owner, group = pwd.getpwnam(member.uname).pw_uid, grp.getgrnam(member.gname).gr_gid
+        os.chown(place, owner, group, follow_symlinks=False)
+        if not member.issym():
+            place.chmod(member.mode & 0o777)
 
 
 def _put(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:

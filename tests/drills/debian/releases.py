@@ -1,4 +1,4 @@
-"""Releases for a drill: the checkout as it is, under a version of its own, or with a table more."""
+"""Releases for a drill: the checkout as it is, under a version of its own, or with other tables."""
 
 import re
 import shutil
@@ -14,7 +14,7 @@ _PARTS = (
     *("gatepost", "proxy", "worker", "main_server", "portal", "analytics", "migrations"),
     *("systemd", "infra", "locks", "pyproject.toml"),
 )
-_MIGRATION = '''"""A table more: of a drill."""
+_MIGRATION = '''"""Of a drill."""
 
 from alembic import op
 
@@ -25,16 +25,12 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.execute("CREATE TABLE of_a_drill (id INT PRIMARY KEY)")
-
-
-def downgrade() -> None:
-    op.execute("DROP TABLE of_a_drill")
+    op.execute("{adds}")
 '''
 
 
-def make(version: str, folder: Path, *, changes_tables: bool = False) -> Path:
-    """The wheel."""
+def make(version: str, folder: Path, *, adds: str | None = None) -> Path:
+    """The wheel. `adds` is a statement, by which its tables are others than those of today."""
     with tempfile.TemporaryDirectory() as name:
         source = Path(name)
         for part in _PARTS:
@@ -45,8 +41,8 @@ def make(version: str, folder: Path, *, changes_tables: bool = False) -> Path:
                 rf'^{quote} = ".*"', f'{quote} = "{version}"', place.read_text(), flags=re.M
             )
             place.write_text(said)
-        if changes_tables:
-            _add_migration(source / "migrations" / "versions")
+        if adds:
+            _add_migration(source / "migrations" / "versions", adds)
         return build(source, folder)
 
 
@@ -68,8 +64,8 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copy(source, target)
 
 
-def _add_migration(folder: Path) -> None:
+def _add_migration(folder: Path, adds: str) -> None:
     last = max(file.name.split("_")[0] for file in folder.glob("[0-9]*.py"))
     number = f"{int(last) + 1:04d}"
-    text = _MIGRATION.format(number=number, before=last)
+    text = _MIGRATION.format(number=number, before=last, adds=adds)
     (folder / f"{number}_of_a_drill.py").write_text(text)

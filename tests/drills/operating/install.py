@@ -19,6 +19,7 @@ from tests.drills.scenes import units
 
 FIRST, SECOND, THIRD = "0.1.0", "0.1.1", "0.2.0"
 KEPT = ("/etc/gatepost", "/etc/app_secrets", "/var/lib/gatepost/main_server/ca")
+A_TABLE = "CREATE TABLE of_a_drill (id INT PRIMARY KEY)"
 LOOKS_AT_LEAST = 50
 LEFT = {"clock", "disks", "redis-disk", "ledger-disk", "root-key", "backup-drill"}
 """What doctor may complain of: a disk and a clock of somebody else's, and what install says."""
@@ -212,9 +213,9 @@ def play(say: Callable[[str], None], _asked: argparse.Namespace) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="gatepost-drill-") as name:
         wheels = Path(name) / "wheels"
         for version in (FIRST, SECOND, THIRD):
-            make(version, wheels, changes_tables=version == THIRD)
+            make(version, wheels, adds=A_TABLE if version == THIRD else None)
         machine = Machine(root, Path(name))
-        _put(machine, wheels, folder_of_packages)
+        put(machine, wheels, folder_of_packages)
         with machine:
             operator = Operator(machine)
             for scene in SCENES:
@@ -226,7 +227,7 @@ def play(say: Callable[[str], None], _asked: argparse.Namespace) -> list[str]:
     return []
 
 
-def _put(machine: Machine, wheels: Path, folder_of_packages: Path) -> None:
+def put(machine: Machine, wheels: Path, folder_of_packages: Path) -> None:
     machine.file("/etc/hosts").write_text(f"127.0.0.1 localhost {HOST}\n")
     for wheel in wheels.glob("*.whl"):
         machine.file(f"/root/{wheel.name}").write_bytes(wheel.read_bytes())

@@ -1,13 +1,15 @@
 """The database's users as `gatepost install` makes them, in a real MariaDB."""
 
+import os
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pymysql
 import pytest
 
-from gatepost.install import database
+from gatepost.install import database, mariadb
 from gatepost.install.configuration import DATABASE_PASSWORDS, ETC
 from gatepost.install.machine import Machine
 from gatepost.install.shipped import Release
@@ -102,14 +104,35 @@ def test_they_are_made_once_and_made_good_again(server: MariaServer, step: Step)
         assert step.is_done(), harm
 
 
-def test_our_settings_are_told_from_others(server: MariaServer, machine: Machine) -> None:
-    """`machine` is a root folder that has no systemd: as if it had."""
+@pytest.fixture
+def settings(server: MariaServer, machine: Machine) -> Step:
+    """Of a machine that has a systemd: as if it had. Development runs with the same."""
+    assert server.host
     machine.live = True
-    step = database.settings(machine, Checkout(Path()))
-    file = machine.path(database.SETTINGS)
+    file = machine.path(mariadb.SETTINGS)
     file.parent.mkdir(parents=True)
+    step = mariadb.settings(machine, Checkout(Path()))
     assert not step.is_done()
     file.write_bytes((ROOT / "infra" / "my.cnf").read_bytes())
-    assert step.is_done(), "development runs with the same"
+    return step
+
+
+def test_settings_that_mariadb_was_not_started_with_are_seen(
+    server: MariaServer, machine: Machine, settings: Step
+) -> None:
+    later = time.time() + 60  # the server counts whole seconds
+    os.utime(machine.path(mariadb.SETTINGS), (later, later))
+    assert settings.is_done()
     ask(server, "SET GLOBAL max_connections = 10")
-    assert not step.is_done()
+    assert not settings.is_done(), "the file is newer than the server: it runs with the former ones"
+
+
+def test_what_an_operator_sets_in_a_file_of_their_own_is_theirs(
+    server: MariaServer, machine: Machine, settings: Step
+) -> None:
+    """But not what keeps messages safe."""
+    os.utime(machine.path(mariadb.SETTINGS), (0, 0))  # long before the server was started
+    ask(server, "SET GLOBAL max_connections = 400")
+    assert settings.is_done()
+    ask(server, "SET GLOBAL innodb_flush_log_at_trx_commit = 2")
+    assert not settings.is_done()

@@ -54,6 +54,13 @@ def test_nothing_secret_is_in_it(service: str) -> None:
     assert not re.search(r"^\s*(password|url: *redis|url: *mysql)", text, re.MULTILINE)
 
 
+def test_who_only_makes_backups_has_no_password_of_who_restores(credentials: Path) -> None:
+    """But whoever restores has a good one."""
+    assert sample("backup").faults() == []
+    (credentials / "restore.password").write_text("gatepost_migrate")
+    assert [one.split(":")[0] for one in sample("backup").faults()] == ["restore"]
+
+
 def test_they_agree_with_each_other(credentials: Path) -> None:
     assert list(disagreements({name: sample(name) for name in SERVICES})) == []
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from gatepost.install.database import SETTINGS, assignments
 from gatepost.install.machine import Machine
+from gatepost.install.mariadb import SETTINGS, assignments
 from infra.dev.systemd import find_systemd
 
 _systemd = cache(find_systemd)
@@ -29,6 +29,7 @@ class Pretended(Machine):
         self.broken: str | None = None
         self.tables: str | None = None
         self.active: dict[str, int] = {}
+        self.in_backup: dict[str, bytes] = {}
         self._statements = ""
         for folder in ("etc/systemd/system", "run", "usr/bin", "opt"):
             self.path(folder).mkdir(parents=True)
@@ -77,6 +78,10 @@ class Pretended(Machine):
         release = Path(program).parts[-3].rpartition(".")[0]
         if words[:2] == ["db", "upgrade"]:
             self.tables = release
+        if words[:2] == ["backup", "restore"] and "--files-to" in words:
+            self._unpack(self.path(words[words.index("--files-to") + 1]))
+        elif words[:2] == ["backup", "restore"]:
+            self.tables = release
         if words[:2] == ["db", "current"]:
             return int(self.tables != release), f"ledger {self.tables}, release {release}"
         if words[:2] == ["ca", "init"]:
@@ -88,6 +93,13 @@ class Pretended(Machine):
                 (out / f"{words[2].partition(':')[2]}.{kind}").write_text(f"a {kind}")
         return 0, ""
 
+    def _unpack(self, folder: Path) -> None:
+        for name, content in self.in_backup.items():
+            file = folder / name.lstrip("/")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+            file.chmod(0o640)
+
     def _systemctl(self, words: list[str]) -> tuple[int, str]:
         unit = words[-1]
         if words[0] == "--version":
@@ -95,7 +107,7 @@ class Pretended(Machine):
         if words[0] in ("enable", "disable"):
             _systemd().control(self.root, *words)
         if words[0] in ("start", "restart"):
-            self.active[unit] = 2**62
+            self.active |= dict.fromkeys(words[1:], 2**62)
         if words[0] == "stop":
             for name in words[1:]:
                 self.active.pop(name, None)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gatepost.install import plans
+from gatepost.install.configuration import ETC, MASTER_KEY, PASSPHRASE
 from gatepost.install.machine import Machine
 from gatepost.install.placing import BEFORE, CURRENT, version_at
 from gatepost.install.services import FIRST, MAIN_SERVER, TARGET, UNITS, WITH_ANALYTICS, enabled
@@ -82,7 +83,8 @@ def test_nothing_secret_is_in_an_argument_and_nobody_else_reads_it(
     machine: Pretended, release: Releases
 ) -> None:
     install(machine, release("1.0.0"))
-    files = [*machine.path("/etc/gatepost").glob("*/credentials/*")]
+    found = [*machine.path("/etc/gatepost").glob("*/credentials/*")]
+    files = [file for file in found if not file.is_symlink()]
     assert len(files) == 12
     for file in (*files, machine.path("/etc/app_secrets/aes.key")):
         assert stat.S_IMODE(file.stat().st_mode) == 0o400
@@ -194,6 +196,96 @@ def test_there_is_a_way_back_where_the_tables_have_not_changed(
     install(machine, release("1.1.0"))
     with pytest.raises(Failure, match="backup restore"):
         plans.demand_way_back(machine)
+
+
+def test_the_way_back_from_what_was_broken_off_is_to_the_release_that_ran(
+    machine: Pretended, release: Releases
+) -> None:
+    install(machine, release("1.0.0"))
+    install(machine, release("1.0.1"))
+    for broken in ("pip install", "config check", "db upgrade", "enable"):
+        machine.broken = broken
+        with pytest.raises(Failure, match="can't be done"):
+            install(machine, release("1.0.2" if broken == "enable" else "1.1.0"), analytics=True)
+        machine.broken = None
+        assert plans.demand_way_back(machine) == "1.0.1", broken
+    back(machine, release("1.0.1"))
+    assert plans.demand_way_back(machine) == "1.0.0"
+
+
+def test_a_way_back_that_was_broken_off_goes_on_to_where_it_went(
+    machine: Pretended, release: Releases
+) -> None:
+    install(machine, release("1.0.0"))
+    install(machine, release("1.0.1"))
+    machine.broken = "config check"
+    with pytest.raises(Failure, match="can't be done"):
+        back(machine, release("1.0.0"))
+    assert plans.demand_way_back(machine) == "1.0.0"
+    machine.broken = None
+    back(machine, release("1.0.0"))
+    assert plans.demand_way_back(machine) == "1.0.1"
+
+
+def back(machine: Machine, release: Release) -> None:
+    carry_out(plans.install(machine, release, plans.Wanted(HOST, is_return=True)), lambda _: None)
+
+
+def test_what_an_upgrade_has_left_standing_is_said(tmp_path: Path, release: Releases) -> None:
+    machine = Pretended(tmp_path / "live", live=True)
+    install(machine, release("1.0.0"))
+    assert plans.what_stands(machine) == ""
+    machine.broken = "db upgrade"
+    with pytest.raises(Failure, match="can't be done"):
+        install(machine, release("1.1.0"))
+    assert MAIN_SERVER not in machine.active
+    words = plans.what_stands(machine)
+    assert f"{MAIN_SERVER} stands still" in words
+    assert "Back to 1.0.0, which ran until now: gatepost install --back" in words
+    machine.broken = None
+    back(machine, release("1.0.0"))
+    assert MAIN_SERVER in machine.active
+    assert plans.what_stands(machine) == ""
+
+
+@pytest.mark.parametrize("file", [MASTER_KEY, f"{ETC}/{PASSPHRASE}"])
+@pytest.mark.parametrize("what_else_is_gone", ["nothing", "the release"])
+def test_what_has_sealed_something_is_not_made_anew(
+    machine: Pretended, release: Releases, file: str, what_else_is_gone: str
+) -> None:
+    install(machine, release("1.0.0"))
+    if what_else_is_gone == "the release":
+        carry_out(plans.uninstall(machine), lambda _: None)
+    place = machine.path(file)
+    kept = place.read_bytes()
+    place.unlink()
+    with pytest.raises(Failure, match="Put the copy back") as failure:
+        install(machine, release("1.0.1"))
+    assert file in str(failure.value)
+    assert not place.exists()
+    place.write_bytes(kept)
+    install(machine, release("1.0.1"))
+    assert place.read_bytes() == kept
+
+
+def test_what_comes_with_a_release_is_enabled_and_started_once(
+    tmp_path: Path, release: Releases
+) -> None:
+    machine = Pretended(tmp_path / "live", live=True)
+    install(machine, release("1.0.0"))
+    names = machine.path("/opt/gatepost/releases/1.0.0/units.txt")
+    of_later = ("gatepost-backup.timer", "gatepost-certificates@.timer", "gatepost-portal.service")
+    lines = names.read_text().splitlines()
+    names.write_text("\n".join(line for line in lines if line not in of_later))
+    for name in (one for one in FIRST if one.endswith((".timer", "portal.service"))):
+        machine.path(f"{UNITS}/{TARGET}.wants/{name}").unlink()
+        machine.active.pop(name, None)
+    install(machine, release("1.0.1"))
+    assert enabled(machine) == {TARGET, *FIRST}
+    assert machine.active.keys() >= set(FIRST)
+    carry_out([_disable(machine)], lambda _: None)
+    install(machine, release("1.0.2"))
+    assert "gatepost-portal.service" not in enabled(machine), "it is the operator's choice"
 
 
 def test_taken_away_it_leaves_data_settings_keys_and_users(

@@ -3,6 +3,7 @@ can be made of it."""
 
 import io
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -159,6 +160,24 @@ def test_nothing_of_it_can_be_read_or_even_listed_by_others(house: House, backup
             assert readable.encode().hex().encode() not in data
 
 
+def test_with_root_files_come_back_as_whose_they_were(tmp_path: Path) -> None:
+    """By name, for users have other numbers on another machine; nobody's who isn't known here."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, user, group in (("known", "nobody", "nogroup"), ("unknown", "of-old", "of-old")):
+            member = tarfile.TarInfo(name)
+            member.uname, member.gname, member.uid, member.mode = user, group, 4711, 0o4640
+            archive.addfile(member, io.BytesIO())
+    manifest = SimpleNamespace(lengths={"files": len(packed.getvalue())})
+    backup: Any = SimpleNamespace(read=lambda _part: iter([packed.getvalue()]), manifest=manifest)
+    extract_files(backup, tmp_path / "there")
+    assert (tmp_path / "there").stat().st_mode & 0o7777 == 0o700
+    known, unknown = ((tmp_path / "there" / name).stat() for name in ("known", "unknown"))
+    wanted = (pwd.getpwnam("nobody").pw_uid, 0o640) if os.geteuid() == 0 else (os.geteuid(), 0o600)
+    assert (known.st_uid, known.st_mode & 0o7777) == wanted
+    assert (unknown.st_uid, unknown.st_mode & 0o7777) == (os.geteuid(), 0o600)
+
+
 def test_the_ca_and_the_configuration_come_back_as_well(house: House, backup: Command) -> None:
     files = backup.folder / "etc"
     (files / "ca").mkdir(parents=True)
@@ -173,7 +192,7 @@ def test_the_ca_and_the_configuration_come_back_as_well(house: House, backup: Co
     assert said.code == 0, said.err
     found = there / str(files).lstrip("/")
     assert (found / "ca" / "root.key").read_text() == "a key"
-    assert (found / "ca" / "root.key").stat().st_mode & 0o077 == 0
+    assert there.stat().st_mode & 0o077 == 0
     assert (found / "proxy.yaml").read_text() == (found / "same.yaml").read_text() == "server: {}"
     assert str((found / "ca" / "latest").readlink()) == "/etc/hostname"
     again = backup("restore", "--only-files", "--files-to", str(there))
