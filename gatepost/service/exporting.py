@@ -4,6 +4,9 @@ Spans that have ended wait in a bounded line; what finds it full is dropped, and
 collector that is away is asked again, later each time, while the line holds what came last before
 it was full; one that refuses what it is sent isn't sent it again. At the end there is one more
 try.
+
+Whatever goes wrong here ends no service: its settings were checked when it started, but a child
+that takes another's place may find files that have gone since. It goes on when they are back.
 """
 
 import asyncio
@@ -19,6 +22,7 @@ from prometheus_client import Counter
 
 from gatepost import __version__
 from gatepost.collector import SampledTracing, Tracing
+from gatepost.errors import ConfigurationError
 from gatepost.logs import Log
 from gatepost.loops import backoff, pause
 from gatepost.service.tracing import Sampling, Span, Tracer
@@ -35,7 +39,7 @@ _AGAIN = {429, 502, 503, 504}
 
 
 class Away(Exception):
-    """The collector can't be reached, or asks to be called later."""
+    """The collector can't be reached, or asks to be called later; or our files can't be used."""
 
 
 class Exporter:
@@ -44,10 +48,8 @@ class Exporter:
 
         self._otlp = otlp
         self._url = f"{settings.endpoint}{otlp.PATH}"
-        self._http = httpx.AsyncClient(
-            verify=settings.context(), timeout=CALL_SECONDS, trust_env=False
-        )
-        self._log = log
+        self._settings, self._log = settings, log
+        self._http: httpx.AsyncClient | None = None
         self._waiting: deque[Span] = deque()
         self._away = False
         self._resource: dict[str, str | int] = {
@@ -88,16 +90,23 @@ class Exporter:
         except (Away, TimeoutError):
             pass
         self._dropped.inc(len(self._waiting))
-        await self._http.aclose()
+        if self._http is not None:
+            await self._http.aclose()
 
     async def _send(self) -> None:
         """The first of those that wait, once; they wait on if the collector is away."""
         piece = [self._waiting[n] for n in range(min(PIECE, len(self._waiting)))]
-        body = self._otlp.encode_spans(piece, self._resource)
+        try:
+            body = self._otlp.encode_spans(piece, self._resource)
+        except Exception as error:
+            self._drop(len(piece), type(error).__name__)
+            return
         headers = {"content-type": self._otlp.MEDIA_TYPE}
         try:
-            answer = await self._http.post(self._url, content=body, headers=headers)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            answer = await self._client().post(self._url, content=body, headers=headers)
+        except ConfigurationError as error:
+            raise self._is_away(error.detail) from None
+        except Exception as error:  # whatever a library raises: nobody waits for spans
             raise self._is_away(type(error).__name__) from None
         if answer.status_code in _AGAIN:
             raise self._is_away(f"status {answer.status_code}")
@@ -107,6 +116,19 @@ class Exporter:
         if self._away:
             self._away = False
             self._log.info("traces.exported")
+
+    def _client(self) -> httpx.AsyncClient:
+        if self._http is None:
+            verify = self._settings.context()
+            self._http = httpx.AsyncClient(verify=verify, timeout=CALL_SECONDS, trust_env=False)
+        return self._http
+
+    def _drop(self, number: int, reason: str) -> None:
+        """What can't be said in OTLP now can't be later either, and would be in the way."""
+        for _ in range(number):
+            self._waiting.popleft()
+        self._dropped.inc(number)
+        self._log.warning("traces.dropped", spans=number, reason=reason)
 
     def _count(self, number: int, answer: httpx.Response) -> None:
         good = answer.status_code == 200

@@ -2,6 +2,7 @@
 not exported is counted."""
 
 import asyncio
+import shutil
 import socket
 import ssl
 from collections.abc import AsyncIterator
@@ -10,6 +11,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import certifi
+import httpx
 import pytest
 from prometheus_client import REGISTRY
 
@@ -125,6 +128,48 @@ async def test_what_is_refused_is_not_sent_again() -> None:
             one.span()
             await until(lambda: one.counted("sent") == 1)
         assert len(collector.bodies) == 2
+
+
+async def test_files_that_went_after_the_start_end_no_service(tmp_path: Path) -> None:
+    """As a child finds them that takes another's place."""
+    roots = tmp_path / "roots.pem"
+    with Collector() as collector:
+        async with exported(collector.endpoint, ca_file=roots) as one:
+            one.span()
+            await until(lambda: "traces.waiting" in one.log.events())
+            shutil.copy(certifi.where(), roots)
+            await until(lambda: len(collector.spans) == 1)
+        assert one.log.events() == ["traces.waiting", "traces.exported"]
+
+
+@pytest.mark.parametrize("unforeseen", [RuntimeError, OSError, ValueError, TimeoutError])
+async def test_whatever_the_client_raises_it_goes_on(
+    unforeseen: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Collector() as collector:
+        async with exported(collector.endpoint) as one:
+            with monkeypatch.context() as broken:
+
+                async def fail(*_: object, **__: object) -> None:
+                    raise unforeseen("unforeseen")
+
+                broken.setattr(httpx.AsyncClient, "post", fail)
+                one.span()
+                await until(lambda: "traces.waiting" in one.log.events())
+            await until(lambda: len(collector.spans) == 1)
+
+
+async def test_what_can_not_be_encoded_is_not_in_the_way() -> None:
+    with Collector() as collector:
+        async with exported(collector.endpoint) as one:
+            _, bad = one.tracer.receive(CALLER)
+            assert bad is not None
+            bad.attributes["number"] = 2**70
+            bad.end()
+            await until(lambda: one.counted("dropped") == 1)
+            one.span()
+            await until(lambda: len(collector.spans) == 1)
+        assert one.log.events() == ["traces.dropped"]
 
 
 async def test_a_collector_that_hangs_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
