@@ -12,10 +12,13 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from analytics import submit as spark
 from analytics.insight.repository import unusual_on
+from analytics.job import in_words
 from analytics.ledger import repository
 from analytics.ledger.connection import create_ledger_engine
 from analytics.ledger.repository import Run
+from analytics.metrics import Metrics
 from analytics.nightly import utc_now
+from analytics.retention.lake import demand_kept_long_enough
 from analytics.settings import AnalyticsSettings, LedgerOnly
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output, plain
@@ -31,6 +34,8 @@ def submit(config: Path | None, arguments: Sequence[str]) -> NoReturn:
     try:
         settings = load(AnalyticsSettings, config)
         refuse_unsafe(settings)
+        if arguments[0] == "run":
+            _demand_kept_long_enough(settings)
         environment = spark.environment(settings.spark, os.environ)
         with TemporaryDirectory(prefix="gatepost-analytics-") as folder:
             given, progress = [*options, *arguments], sys.stderr.isatty()
@@ -39,6 +44,16 @@ def submit(config: Path | None, arguments: Sequence[str]) -> NoReturn:
     except ConfigurationError as error:
         raise Failure("usage", error.detail) from None
     sys.exit(code)
+
+
+def _demand_kept_long_enough(settings: AnalyticsSettings) -> None:
+    """Before Spark starts, which takes seconds; the run asks once more, under its lock."""
+    try:
+        with in_words(), create_ledger_engine(settings.database.address()).connect() as connection:
+            demand_kept_long_enough(connection, settings.days.extracted_again)
+    except Failure:
+        Metrics(settings.metrics_folder).failed("nightly", 0.0, disagree=False)
+        raise
 
 
 def status(config: Path | None, limit: int, *, json: bool) -> None:

@@ -46,6 +46,25 @@ def test_deliveries_meanwhile_fool_nobody(
     assert [row["status"] for row in ledger.rows("lake_counts")] == ["queued"]
 
 
+def test_an_unknown_domain_is_a_domain_like_any_other(nights: Nights, ledger: Ledger) -> None:
+    """Whose row is no more, or never was: its messages are counted, reported, and told apart."""
+    ledger.ask_to(
+        "INSERT INTO domains (domain, max_undelivered, created_at) VALUES"
+        " ('known.example', 1, '2026-01-01')"
+    )
+    try:
+        ledger.put(Message(at(SEVENTH), domain="known.example"))
+        ledger.put(*(Message(at(SEVENTH), domain="unknown.example") for _ in range(2)))
+        assert nights.play(night_after(SEVENTH)).row_count == 3
+    finally:
+        ledger.ask_to("DELETE FROM domains")
+    counts = {row["domain"]: row["row_count"] for row in ledger.rows("lake_counts")}
+    assert counts == {"known.example": 1, "unknown.example": 2}
+    days = {row["domain"]: row["accepted"] for row in ledger.rows("report_days") if row["domain"]}
+    assert days["unknown.example"] == 2
+    assert len(nights.messages()[SEVENTH]) == 3
+
+
 def test_what_never_agrees_is_not_published(
     nights: Nights, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:

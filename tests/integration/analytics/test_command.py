@@ -97,6 +97,35 @@ def test_killed_while_it_publishes_and_run_again(
         assert secret.split(":")[2].split("@")[0] not in done.stdout + done.stderr + str(command)
 
 
+def test_messages_that_are_kept_too_briefly_are_refused_before_spark_starts(
+    ledger: Ledger, config: Path, tmp_path: Path
+) -> None:
+    ledger.ask_to(
+        "INSERT INTO domains (domain, max_undelivered, created_at, retention_days)"
+        " VALUES ('short.example', 1, '2026-01-01', 5)"
+    )
+    try:
+        said = analytics("run", "--config", str(config))
+    finally:
+        ledger.ask_to("DELETE FROM domains")
+    assert said.returncode == 2
+    assert "the ledger keeps some messages for 5 days, below 6" in said.stderr
+    assert said.stdout == ""
+    assert ledger.rows("lake_runs") == []
+    told = (tmp_path / "gatepost_analytics_nightly_last_run.prom").read_text()
+    assert 'gatepost_analytics_last_run_ok{kind="nightly"} 0.0' in told
+
+
+def test_a_ledger_that_is_away_is_told_before_spark_starts(config: Path) -> None:
+    tree = yaml.safe_load(config.read_text())
+    tree["database"] = {"url": "mysql+pymysql://x:y@127.0.0.1:1/gatepost"}
+    config.write_text(yaml.safe_dump(tree))
+    said = analytics("run", "--config", str(config))
+    assert said.returncode == 5
+    assert "The ledger does not answer" in said.stderr
+    assert said.stdout == ""
+
+
 def open_to_others(lake: Path) -> list[str]:
     """Folders and files of the lake that somebody else could look into."""
     found = [lake, *lake.rglob("*")]
