@@ -192,7 +192,10 @@ def _opened(machine: Machine, release: Release, saved: Saved) -> Iterator[Path]:
     """The files of the backup, with their owners and modes, for a moment and for root alone."""
     name = secrets.token_hex(8)
     place_, config = f"{STATE}/restored-{name}", f"/run/gatepost-install-{name}.yaml"
-    text = f"store:\n  folder: {BACKUPS}/{LEDGERS}\n  passphrase_file: {ETC}/{PASSPHRASE}\n"
+    text = (
+        "environment: development # no database is asked, so no password of one is wanted\n"
+        f"store:\n  folder: {BACKUPS}/{LEDGERS}\n  passphrase_file: {ETC}/{PASSPHRASE}\n"
+    )
     words = ("restore", saved.backup.name, "--only-files", "--files-to", place_)
     try:
         machine.write(machine.path(config), text.encode(), 0o600)

@@ -30,6 +30,7 @@ class Pretended(Machine):
         self.tables: str | None = None
         self.active: dict[str, int] = {}
         self.in_backup: dict[str, bytes] = {}
+        self.config_of_restore = ""
         self._statements = ""
         for folder in ("etc/systemd/system", "run", "usr/bin", "opt"):
             self.path(folder).mkdir(parents=True)
@@ -80,6 +81,7 @@ class Pretended(Machine):
             self.tables = release
         if words[:2] == ["backup", "restore"] and "--files-to" in words:
             self._unpack(self.path(words[words.index("--files-to") + 1]))
+            self.config_of_restore = self.path(words[words.index("--config") + 1]).read_text()
         elif words[:2] == ["backup", "restore"]:
             self.tables = release
         if words[:2] == ["db", "current"]:

@@ -13,6 +13,8 @@ from gatepost.install.placing import CURRENT, version_at
 from gatepost.install.restoring import LIST, Saved, check
 from gatepost.install.shipped import Release
 from gatepost.install.steps import Failure, carry_out
+from gatepost.settings import load
+from main_server.backup.settings import BackupSettings
 from tests.unit.install.pretended import Pretended
 
 HOST, NAME = "gateway.example.net", "20261118T031500Z"
@@ -92,6 +94,18 @@ def test_the_ledger_comes_before_its_keys_and_both_before_any_certificate(
     ]
     assert said == sorted(said)
     assert not [one for one in machine.commands if "db upgrade" in one or "ca init" in one]
+
+
+def test_the_files_of_a_backup_want_no_database(
+    machine: Pretended, release: Releases, saved: Saved, tmp_path: Path
+) -> None:
+    """Nor a password of one, which is in them."""
+    restore(machine, release("1.0.0"), saved)
+    config = tmp_path / "backup.yaml"
+    config.write_text(machine.config_of_restore)
+    settings = load(BackupSettings, config)
+    assert settings.store.folder == Path("/var/backups/gatepost/ledger")
+    assert settings.environment == "development", "production refuses a user without a password"
 
 
 def test_broken_off_it_goes_on_from_there(
