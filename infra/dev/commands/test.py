@@ -17,13 +17,18 @@ PYTEST = [str(VENV / "bin" / "pytest"), "--numprocesses=2", "--dist=worksteal"]
 def main(arguments: list[str]) -> int:
     # Where it is set, each of the hundreds of processes that tests start compiles all of our code.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    clean = lint()
+    engines = find_engines()
+
+    def fetch() -> None:
+        engines.fetch()
+        find_chromium()
+        find_java()
+        find_driver()
+
+    clean = lint(meanwhile=fetch)
     if not clean:
         print("That fails this run; the tests follow all the same.\n")
-    engines, chromium = find_engines(), find_chromium()
-    find_java()
-    find_driver()
-    print(f"Tests, with {engines.redis}, {engines.mariadb} and {chromium}", flush=True)
+    print(f"Tests, with {engines.redis}, {engines.mariadb} and {find_chromium()}", flush=True)
     code = subprocess.run([*PYTEST, *arguments], check=False, cwd=ROOT).returncode
     return code or (0 if clean else 1)
 
