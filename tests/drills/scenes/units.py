@@ -91,6 +91,18 @@ def what_stands_still_is_started_again(operator: Operator) -> str:
     return f"all four, after {seconds:.0f} s"
 
 
+def a_night_follows_a_backup_by_hand(operator: Operator) -> str:
+    """What root has made the main server's user doesn't stumble over."""
+    by_hand = ("backup", "create", "--config", "/etc/gatepost/backup/config.yaml")
+    operator.gatepost(*by_hand)
+    operator.machine.run("systemctl", "start", "gatepost-backup")
+    words = ("journalctl", "--no-pager", "-o", "cat", "--since=-10min", "--unit=gatepost-backup")
+    said = operator.machine.run(*words)
+    demand("can't be" not in said, said)
+    operator.gatepost(*by_hand)
+    return "and the other way round"
+
+
 def redis_is_given_room_as_the_runbook_says(operator: Operator) -> str:
     """Without a restart."""
     run = operator.machine.run
@@ -141,4 +153,5 @@ SCENES: tuple[Callable[[Operator], str], ...] = (
     a_stop_drains_first,
     each_stops_within_its_time,
     what_stands_still_is_started_again,
+    a_night_follows_a_backup_by_hand,
 )
