@@ -4,16 +4,24 @@ Each xdist worker has its own. Where one can't be had the tests fail; they are n
 """
 
 from collections.abc import Iterator
+from pathlib import PurePath
 
 import pytest
 import redis
 
 from infra.dev.engines import Engines, MariaServer, RedisServer, find_engines
+from tests.arranged import arranged
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     words = "take pictures of all pages, and those of docs/images anew"
     parser.addoption("--screenshots", action="store_true", help=words)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """After they were shuffled."""
+    items[:] = arranged([(PurePath(item.nodeid.partition("::")[0]), item) for item in items])
 
 
 @pytest.fixture(scope="session")

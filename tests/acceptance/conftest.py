@@ -11,20 +11,20 @@ from infra.dev.stack import Stack
 from tests.acceptance.site import Site, eventually
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     with Stack(tmp_path_factory.mktemp("stack") / "var") as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def site(stack: Stack) -> Site:
     site = Site(stack)
     site.wait_ready()
     return site
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def portal(site: Site) -> Iterator[httpx.Client]:
     """Speaks to the main server as a portal does, by a certificate of its own."""
     pair = site.issue(Identity("gatepost", Role.PORTAL, f"portal-{uuid4().hex[:8]}"))

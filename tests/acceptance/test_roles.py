@@ -56,7 +56,7 @@ EDGE_MATRIX = [("POST", path) for path in POSTS] + [
 ]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def certificates(site: Site) -> dict[Role, Pair]:
     """One for each role, all of them known to the ledger."""
     found: dict[Role, Pair] = {

@@ -27,7 +27,7 @@ from tests.factories import Pki, identity
 SERVERS = ["proxy", "main_server"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def ours(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Pki:
     """The stack's own authority, to issue what the ledger doesn't know."""
     return Pki(site.stack.place.folder / "ca", tmp_path_factory.mktemp("issued"))

@@ -10,7 +10,7 @@ from tests.acceptance.browser.harbour import Harbour
 from tests.acceptance.site import Site
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def harbour(site: Site) -> Harbour:
     return Harbour(site)
 

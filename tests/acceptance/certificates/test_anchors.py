@@ -101,7 +101,7 @@ def add_domain(site: Site, domain: str) -> None:
     transact(site.engine, lambda c: repository.add_domain(c, domain, None, now))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def trusted(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trusted]:
     with site.calling("admin", "main_server") as admin:
         made = Trusted(site, admin, tmp_path_factory.mktemp("partners"))

@@ -10,7 +10,7 @@ from tests.acceptance.two_stores.rig import Rig
 SERVICES = ("main_server", "proxy", "worker")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def one_rig(engines: Engines, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     with Rig(engines, tmp_path_factory.mktemp("rig") / "var") as rig:
         yield rig

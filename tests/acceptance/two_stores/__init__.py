@@ -1,0 +1,1 @@
+"""Stores that may fail. That this is a package ends its rig as soon as its last test is done."""
