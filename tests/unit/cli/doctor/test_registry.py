@@ -29,7 +29,9 @@ def test_without_spark_the_others_are_looked_at() -> None:
         "names = {look.name for look in registry.all_looks()}\n"
         "print('clock' in names, 'nights' in names)\n"
     )
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert ran.stdout.split() == ["True", "False"]
 
 
