@@ -151,7 +151,7 @@ def test_a_request_is_found_again_in_the_logs_of_those_it_went_through(site: Sit
     found = {"message_id": message_id, "request_id": request_id, "traceparent": trace}
     (event,) = eventually(lambda: site.events("proxy", "message.accepted", **found), "the event")
     assert event["client_id"] == "example.com:client_001"
-    # The stack records no traces, so that nobody behind the proxy does, whatever its client records.
+    # The stack records no traces: nobody behind the proxy does, whatever its client records.
     found["traceparent"] = f"{trace[:-2]}00"
     assert eventually(lambda: site.events("worker", "delivery.attempted", **found), "the event")
 
