@@ -13,7 +13,7 @@ from gatepost.errors import KeyReused, OutcomeUnknown, StillUnderWay, Unavailabl
 from gatepost.queue import QueueUnavailable
 from proxy.admission import Submission
 from proxy.claims import Claim, Standing
-from proxy.commit import SECOND_STORE_SECONDS, Durability
+from proxy.commit import SECOND_STORE_SECONDS, Commit, Durability
 from proxy.keyed import Committed, Key, KeyedCommit, make_key
 from tests.factories import BODY, CLIENT_ID, NUMBER, ids
 from tests.heard import settled
@@ -106,10 +106,16 @@ async def test_a_first_post_is_registered_then_enqueued_then_kept() -> None:
     assert post.claims.kept == (post.fresh, Durability.FULL)
 
 
-async def test_what_nobody_thought_of_leaves_the_claim_to_a_repeat_with_the_same_id() -> None:
+async def test_what_nobody_thought_of_leaves_the_claim_to_a_repeat_with_the_same_id(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fail(_commit: Commit, _envelope: Envelope) -> None:
+        raise KeyError
+
+    monkeypatch.setattr(Commit, "register", fail)
     post = Post()
     with pytest.raises(KeyError):
-        await post.through(KeyError(), None)
+        await (await post.begin())
     assert post.claims.kept == "released"
 
 
