@@ -18,7 +18,12 @@ from tests.drills.debian.machine import HOST, Machine
 from tests.drills.debian.operator import CONFIG, MESSAGE, SERVICES, Operator, Wrong, demand
 from tests.drills.debian.releases import make, packages
 from tests.drills.debian.root import debian
-from tests.drills.operating.install import doctor_finds_nothing_wrong, is_installed, put
+from tests.drills.operating.install import (
+    doctor_finds_nothing_wrong,
+    is_installed,
+    its_jobs_run,
+    put,
+)
 
 FIRST, BROKEN = "0.1.0", "0.2.0"
 MINE = "/etc/mysql/mariadb.conf.d/95-mine.cnf"
@@ -151,7 +156,7 @@ def who_was_revoked_stays_so(operator: Operator) -> str:
 
 
 def is_backed_up_and_well(operator: Operator) -> str:
-    operator.machine.run("systemctl", "start", "gatepost-backup.service")
+    its_jobs_run(operator)
     owners = operator.machine.run(
         "sh", "-c", "stat -c '%U %n' /var/lib/gatepost/main_server/*/* /var/backups/gatepost/*/*"
     )
