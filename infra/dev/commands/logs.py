@@ -22,7 +22,10 @@ def main() -> None:
     arguments = parser.parse_args()
     place = Place(VAR)
     names = [arguments.service] if arguments.service else list(SERVICES)
-    follower = Follower({name: place.log(name) for name in names}, from_end=False)
+    files = {name: place.log(name) for name in names}
+    if not any(file.exists() for file in files.values()):
+        print("Nothing has been said here yet. Start it: ./dev up", file=sys.stderr)
+    follower = Follower(files, from_end=False)
     colour = colours_wanted()
     while True:
         for line in follower.new_lines():

@@ -60,6 +60,7 @@ def test_from_nothing_to_a_delivered_message_through_a_crash_and_down(checkout: 
     nothing = checkout.dev("status")
     assert nothing.returncode == 1
     assert "Nothing runs here" in nothing.stderr
+    assert "./dev up" in checkout.dev("logs").stderr
 
     up = checkout.up()
     assert up.returncode == 0, up.stdout + up.stderr
