@@ -127,3 +127,6 @@ def test_above_the_limit_on_what_waits_senders_are_asked_to_come_back(edge: Rig)
         edge.start("worker")
         edge.wait_delivered(taken)
         wait_until(lambda: not full(), 10)
+    edge.kill("worker")
+    with edge.client() as client:  # whoever comes next finds a proxy that has heard of the former
+        wait_until(lambda: all(post(client).status_code == 202 for _ in range(61)), 20)

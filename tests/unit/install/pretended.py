@@ -59,6 +59,8 @@ class Pretended(Machine):
         program, *words = command
         name = Path(program).name
         if name == "systemd-sysusers":
+            for file in self.path("/etc").glob("*shadow"):
+                file.chmod(0o600)  # nobody may read what it has made, but root
             _systemd().run("sysusers", f"--root={self.root}", "gatepost.conf")
         elif name == "systemd-tmpfiles":
             self._make_folders()
