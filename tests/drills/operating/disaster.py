@@ -13,9 +13,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from infra.dev.steps import Failure
 from tests.drills.debian.machine import HOST, Machine
-from tests.drills.debian.operator import CONFIG, MESSAGE, SERVICES, Operator, Wrong, demand
+from tests.drills.debian.operator import CONFIG, MESSAGE, SERVICES, Operator, demand
 from tests.drills.debian.releases import make, packages
 from tests.drills.debian.root import debian
 from tests.drills.operating.install import (
@@ -24,6 +23,7 @@ from tests.drills.operating.install import (
     its_jobs_run,
     put,
 )
+from tests.drills.scenes.playing import Scene, by_name, play_on
 
 FIRST, BROKEN = "0.1.0", "0.2.0"
 MINE = "/etc/mysql/mariadb.conf.d/95-mine.cnf"
@@ -165,7 +165,7 @@ def is_backed_up_and_well(operator: Operator) -> str:
     return doctor_finds_nothing_wrong(operator)
 
 
-AFTER: tuple[Callable[[Operator], str], ...] = (
+AFTER: tuple[Scene, ...] = (
     takes_its_place,
     what_was_sent_can_be_read,
     what_is_sent_is_delivered,
@@ -175,30 +175,25 @@ AFTER: tuple[Callable[[Operator], str], ...] = (
 
 
 def play(say: Callable[[str], None], _asked: argparse.Namespace) -> list[str]:
-    """What went wrong. Each scene begins where the one before it has ended, so the first is all."""
+    """What went wrong."""
     root, folder_of_packages = debian(say), packages()
     with tempfile.TemporaryDirectory(prefix="gatepost-drill-") as name:
         wheels, saved = Path(name) / "wheels", Path(name) / "saved"
         saved.mkdir()
         make(FIRST, wheels)
         make(BROKEN, wheels, adds="CREATE TABLE messages (id INT)")
-        scenes: list[tuple[str, Callable[[Operator], str]]] = [
+        scenes: list[tuple[str, Scene]] = [
             ("is there", is_there),
             ("a setting of the operator's", a_setting_of_the_operators_is_theirs),
             ("an upgrade breaks off", an_upgrade_that_breaks_off_says_what_stands),
             ("is kept elsewhere", partial(is_kept_elsewhere, saved=saved)),
         ]
-        after = [(one.__name__.replace("_", " "), one) for one in AFTER]
-        for which, played in (("lost", scenes), ("new", after)):
+        for which, played in (("lost", scenes), ("new", by_name(AFTER))):
             machine = Machine(root, Path(name) / which)
             put(machine, wheels, folder_of_packages)
             shutil.copytree(saved, machine.file("/root/saved"))
-            with machine:
-                for words, scene in played:
-                    try:
-                        say(f"{words}: {scene(Operator(machine))}")
-                    except (Wrong, Failure) as wrong:
-                        return [f"{words}: {wrong}"]
+            if wrong := play_on(machine, played, say):
+                return wrong
     return []
 
 

@@ -10,12 +10,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from infra.dev.steps import Failure
 from tests.drills.debian.machine import HOST, Machine
-from tests.drills.debian.operator import CONFIG, SERVICES, Operator, Wrong, demand
+from tests.drills.debian.operator import CONFIG, SERVICES, Operator, demand
 from tests.drills.debian.releases import make, packages
 from tests.drills.debian.root import debian
 from tests.drills.scenes import units
+from tests.drills.scenes.playing import Scene, by_name, play_on
 
 FIRST, SECOND, THIRD = "0.1.0", "0.1.1", "0.2.0"
 KEPT = ("/etc/gatepost", "/etc/app_secrets", "/var/lib/gatepost/main_server/ca")
@@ -187,7 +187,7 @@ def is_installed_again(operator: Operator) -> str:
     return "with the same ledger, CA and client"
 
 
-SCENES: tuple[Callable[[Operator], str], ...] = (
+SCENES: tuple[Scene, ...] = (
     is_refused_where_it_must_be,
     is_shown_first,
     a_full_disk_leaves_nothing_half,
@@ -208,7 +208,7 @@ SCENES: tuple[Callable[[Operator], str], ...] = (
 
 
 def play(say: Callable[[str], None], _asked: argparse.Namespace) -> list[str]:
-    """What went wrong. Each scene begins where the one before it has ended, so the first is all."""
+    """What went wrong."""
     root, folder_of_packages = debian(say), packages()
     with tempfile.TemporaryDirectory(prefix="gatepost-drill-") as name:
         wheels = Path(name) / "wheels"
@@ -216,15 +216,7 @@ def play(say: Callable[[str], None], _asked: argparse.Namespace) -> list[str]:
             make(version, wheels, adds=A_TABLE if version == THIRD else None)
         machine = Machine(root, Path(name))
         put(machine, wheels, folder_of_packages)
-        with machine:
-            operator = Operator(machine)
-            for scene in SCENES:
-                words = scene.__name__.replace("_", " ")
-                try:
-                    say(f"{words}: {scene(operator)}")
-                except (Wrong, Failure) as wrong:
-                    return [f"{words}: {wrong}"]
-    return []
+        return play_on(machine, by_name(SCENES), say)
 
 
 def put(machine: Machine, wheels: Path, folder_of_packages: Path) -> None:
