@@ -25,9 +25,9 @@ from main_server.database import transact
 from main_server.domains import repository
 from main_server.domains.repository import Domain
 from main_server.pauses import service as pauses
+from main_server.retention.holds import repository as holds
+from main_server.retention.policy import RETENTION_DAYS
 
-RETENTION_DAYS = range(6, 3651)
-"""Below six days a message of the day might still be delivered."""
 UNDELIVERED = range(1, 100_000_001)
 REASON_LENGTH = 500
 
@@ -97,6 +97,8 @@ def change(
         if queue != before.queue:
             _keep_pause(connection, before, queue, shared, actor, now)
             _move(connection, before, queue, now)
+        if after.retention_days != before.retention_days:
+            holds.own(connection)  # what goes by the days of before has gone when this is answered
         repository.change(connection, name, **_told(after))
         was = {f"{field}_before": value for field, value in _told(before).items()}
         _note(connection, actor, "domain.changed", name, _told(after) | was, now)

@@ -11,7 +11,9 @@ from datetime import date, timedelta
 
 from gatepost.domains import USUAL_RETENTION_DAYS
 from gatepost.errors import ConfigurationError, FieldError, Invalid
-from main_server.domains.service import RETENTION_DAYS
+
+RETENTION_DAYS = range(6, 3651)
+"""Below six days a message of the day might still be delivered."""
 
 
 @dataclass(frozen=True, slots=True)

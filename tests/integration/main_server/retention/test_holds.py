@@ -2,13 +2,17 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from uuid import UUID, uuid4
 
 import pytest
+from sqlalchemy import text
 
+from gatepost.domains import DomainSettings
 from gatepost.errors import AnotherNeeded, Invalid, NotFound
 from infra.dev.engines import MariaServer
 from main_server.database import transact
+from main_server.domains import service as domains
 from main_server.retention import service
 from main_server.retention.deleting import delete_part
 from main_server.retention.holds import repository as holds
@@ -137,6 +141,21 @@ def test_what_is_set_after_the_plan_counts(house: Old) -> None:
     assert house.left(house.a) == {OLD: 1}
 
 
+def test_a_row_that_came_since_the_plan_stays_if_its_day_is_not_sealed(house: Old) -> None:
+    """In the plan that day had keys, and nothing that needed a seal."""
+    house.sent(house.a, OLD)
+    transact(house.engine, lambda c: c.execute(text("DELETE FROM messages")))
+    house.unseal(OLD)
+    (part,) = house.foresee().plan.parts
+    assert (part.count, part.keys_go) == (0, 1)
+    late = house.envelope(OLD)
+    house.a.register(late, accepted=True)
+    house.claim(house.a, late.message_id)
+    assert delete_part(house.deleting, "run", part, TODAY, Patience(0)) == 0
+    assert house.left(house.a) == {OLD: 1}
+    assert house.count("idempotency") == 1, "its claim is its own"
+
+
 def test_who_sets_one_waits_for_what_is_being_deleted(
     house: Old, retention_server: MariaServer
 ) -> None:
@@ -149,3 +168,18 @@ def test_who_sets_one_waits_for_what_is_being_deleted(
         assert setting.result(10)
     policies = transact(house.engine, holds.read_policies)
     assert policies.is_held(house.a.client_id)
+
+
+def test_who_changes_a_domains_days_waits_for_what_is_being_deleted(
+    house: Old, retention_server: MariaServer
+) -> None:
+    """Once it is answered nothing goes by the days of before."""
+    wanted, now = DomainSettings(retention_days=60), datetime.now(UTC)
+    change = partial(domains.change, house.engine, house.a.domain, wanted, now, shared="q")
+    with ThreadPoolExecutor(1) as pool:
+        with house.deleting.begin() as deleting:
+            holds.share(deleting)
+            changing = pool.submit(change)
+            wait_for_locks(retention_server)
+            assert not changing.done()
+        assert changing.result(10).retention_days == 60
