@@ -18,7 +18,8 @@ _NUMBER_IN_WORDS = re.compile(r"\+[ ()/.-]?[1-9](?:[ ()/.-]{0,2}[0-9]){5}")
 MOST_WORDS = 500
 _MAC = 32
 _MOST_MACS = 8
-_FIRST, _AHEAD = datetime(2020, 1, 1, tzinfo=UTC), timedelta(minutes=5)
+FIRST, _AHEAD = datetime(2020, 1, 1, tzinfo=UTC), timedelta(minutes=5)
+"""Of before then there is nothing."""
 
 
 def span_of(
@@ -26,8 +27,8 @@ def span_of(
 ) -> Span:
     """Without dates, the last 30 days: up to a little in the future, as clocks differ."""
     latest = now + _AHEAD
-    last = max(_FIRST, min(_aware(end), latest)) if end else latest  # elsewhere no message is
-    begin = max(_FIRST, _aware(first) if first else last - USUAL)
+    last = max(FIRST, min(_aware(end), latest)) if end else latest  # elsewhere no message is
+    begin = max(FIRST, _aware(first) if first else last - USUAL)
     if not begin < last:
         raise Invalid(errors=[FieldError("/from", "must be before the end of the time asked for")])
     span = Span(first_id_at(to_ms(begin)), first_id_at(to_ms(last)))

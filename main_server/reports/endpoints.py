@@ -16,7 +16,7 @@ from gatepost.insight.shapes import Reports
 from gatepost.insight.view import DAY, read_reports
 from main_server.context import Context
 from main_server.database import transact
-from main_server.reading.asking import asked_by
+from main_server.reading.asking import FIRST, asked_by
 from main_server.reading.endpoints import answer, cross, now_of
 from main_server.reading.scope import Asked, domain_within
 from main_server.sessions.viewing import viewer_of
@@ -55,6 +55,9 @@ def create_router(context: Context) -> APIRouter:
 
 def days_of(first: date | None, last: date | None, yesterday: date) -> tuple[date, date]:
     """Never after yesterday: of today there is no report."""
+    for pointer, day in (("/from", first), ("/to", last)):
+        if day is not None and day < FIRST.date():
+            raise Invalid(errors=[FieldError(pointer, f"is before {FIRST.date()}")])
     end = min(last or yesterday, yesterday)
     begin = first or end - timedelta(days=USUAL_DAYS - 1)
     if begin > end:

@@ -34,6 +34,20 @@ def test_a_year_and_no_more() -> None:
 
 
 @pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        (None, date(1, 1, 5)),
+        (date(1, 1, 10), date(1, 1, 20)),
+        (date(2019, 12, 31), date(2020, 1, 20)),
+    ],
+)
+def test_days_before_there_was_anything_are_refused(first: date | None, last: date) -> None:
+    with pytest.raises(Invalid) as refused:
+        days_of(first, last, YESTERDAY)
+    assert [one.detail for one in refused.value.errors] == ["is before 2020-01-01"]
+
+
+@pytest.mark.parametrize(
     ("asker", "asked", "expected"),
     [
         (ADMIN, Asked(), ("a.example", None)),
