@@ -62,11 +62,11 @@ def _forget_reports(connection: Connection, last: date) -> None:
     """A part at a time, so that nobody waits for a long transaction."""
     with connection.begin():
         tables = repository.report_tables(connection)
-    for table in tables:
+    for table, column in tables:
         gone = CHUNK
         while gone == CHUNK:
             with connection.begin():
-                gone = repository.delete_reports(connection, table, last, CHUNK)
+                gone = repository.delete_reports(connection, table, column, last, CHUNK)
 
 
 def _kept(connection: Connection) -> Kept:

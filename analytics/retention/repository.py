@@ -60,16 +60,18 @@ def removed_between(connection: Connection, first: date, last: date) -> set[date
     return set(connection.execute(query, {"first": first, "last": last}).scalars())
 
 
-def report_tables(connection: Connection) -> list[str]:
-    """All reports that have a row for a day."""
+def report_tables(connection: Connection) -> list[tuple[str, str]]:
+    """All reports, each with the column of the day that a row is of; of clients, the last one that
+    they had messages on."""
     query = text(
-        "SELECT table_name FROM information_schema.columns WHERE table_schema = DATABASE()"
-        " AND table_name LIKE 'report!_%' ESCAPE '!' AND column_name = 'day' ORDER BY table_name"
+        "SELECT table_name, column_name FROM information_schema.columns"
+        " WHERE table_schema = DATABASE() AND table_name LIKE 'report!_%' ESCAPE '!'"
+        " AND column_name IN ('day', 'last_day') ORDER BY table_name"
     )
-    return list(connection.execute(query).scalars())
+    return [(row[0], row[1]) for row in connection.execute(query)]
 
 
-def delete_reports(connection: Connection, table: str, last: date, limit: int) -> int:
-    """A part of what the table has of the days up to this one. Names of tables are ours."""
-    statement = text(f"DELETE FROM {table} WHERE day <= :last LIMIT :most")
+def delete_reports(connection: Connection, table: str, column: str, last: date, limit: int) -> int:
+    """A part of what the table has of the days up to this one. Names are ours."""
+    statement = text(f"DELETE FROM {table} WHERE {column} <= :last LIMIT :most")
     return connection.execute(statement, {"last": last, "most": limit}).rowcount

@@ -56,8 +56,9 @@ def set_days(
             _show_one(engine, output, subject)
         if lake is not None or reports is not None:
             before = transact(engine, holds.lake_days)
-            wanted = lake or before[0], reports or before[1]
-            service.set_lake_days(engine, Asker(actor()), *wanted, _now())
+            lake = before[0] if lake is None else lake
+            reports = before[1] if reports is None else reports
+            service.set_lake_days(engine, Asker(actor()), lake, reports, _now())
             _show_lake(engine, output)
 
 

@@ -26,7 +26,7 @@ from main_server.retention.holds.repository import Hold
 from main_server.retention.policy import check_days
 
 NO_HOLD = "There is no such hold, or it was lifted before."
-_LAKE_DAYS = range(30, 36_501)
+_LAKE_DAYS = range(30, 32_768)
 
 
 @dataclass(frozen=True, slots=True)

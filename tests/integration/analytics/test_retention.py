@@ -106,6 +106,19 @@ def test_reports_go_when_their_own_time_has_come(kept: Kept, ledger: Ledger) -> 
     assert ledger.rows("report_failures") == []
 
 
+def test_clients_go_when_the_last_day_that_they_were_heard_on_does(
+    kept: Kept, ledger: Ledger
+) -> None:
+    ledger.ask_to("UPDATE retention_state SET report_days = 400")
+    for name, last in (("silent", SEVENTH), ("heard", SEVENTH + timedelta(days=1))):
+        ledger.ask_to(
+            "INSERT INTO report_clients (domain, client_id, first_day, last_day)"
+            f" VALUES ('example.com', 'example.com:{name}', '2020-01-01', '{last}')"
+        )
+    kept.take_away()
+    assert [row["client_id"] for row in ledger.rows("report_clients")] == ["example.com:heard"]
+
+
 @pytest.mark.parametrize("step", ["lake.remove", "repository.forget_folder"])
 def test_killed_while_it_removes_it_does_the_rest(
     kept: Kept, monkeypatch: pytest.MonkeyPatch, step: str

@@ -142,6 +142,11 @@ def test_holds_and_days_are_set_and_shown(house: Old, command: Command) -> None:
     assert command("set", "--lake-days", "500").code == 0
     assert "The lake keeps days for 500 days" in command("show").out
     assert command("set", "--lake-days", "500", "--report-days", "400").code == 3
+    for option in ("--lake-days", "--report-days"):
+        for days in ("0", "29", "32768"):
+            assert command("set", option, days).code == 3
+    assert command("set", "--report-days", "32767").code == 0
+    assert "500 days, reports for 32767" in command("show").out
     assert command("set").code == 2
     assert command("hold", "--reason", "x").code == 2
     assert command("show", "--domain", "nobody.example").code == 4
