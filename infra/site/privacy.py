@@ -38,7 +38,8 @@ _RIGHTS = """\
 | who has looked | the audit log, which has each opening and each list that somebody saw |
 
 To erase is to destroy a key: no copy in a backup, a replica or an archive opens from then on
-([keys](keys.md)). Of a number alone nothing can be erased, since a key is one client's day.
+([keys](keys.md)), and that is refused while a legal hold is on the client or its domain. Of a
+number alone nothing can be erased, since a key is one client's day.
 """
 
 

@@ -45,6 +45,7 @@ ACTIONS: Mapping[str, str] = {
     "issuer.prepared": "prepared another issuing CA",
     "issuer.retired": "retired an issuing CA",
     "issuer.switched": "switched to another issuing CA",
+    "key.destroyed": "destroyed the key of a client's day",
     "message.discarded": "discarded failed messages",
     "ledger.restored": "restored the ledger from a backup",
     "message.opened": "opened a message",

@@ -107,6 +107,7 @@ def destroy(
     """Destroy a client's day: its messages can never be read again, in no backup either.
 
     The rows stay as `erased`, without body and number. Interrupted, it goes on when run again.
+    Refused while a legal hold is on the client, or on its domain.
     """
     from main_server.keys import commands
 

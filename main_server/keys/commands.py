@@ -10,13 +10,14 @@ from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
 from gatepost.cli.words import plural
 from gatepost.errors import NotFound
+from main_server.ca.opening import actor
 from main_server.keys import service_keys
 from main_server.keys.alone import alone
 from main_server.keys.backup.content import read_backup, sealing_of
 from main_server.keys.backup.form import Sealing, read_passphrase
 from main_server.keys.backup.restore import BLOCKED, DESTROYED, PRESENT, RESTORED, restore
 from main_server.keys.backup.standing import renew_backup, replace_backup
-from main_server.keys.destroy import Plan, TooEarly, destroy, plan
+from main_server.keys.destroy import Plan, destroy, plan
 from main_server.keys.listing import describe_all
 from main_server.keys.opening import Opened, opened
 from main_server.keys.reencrypt import reencrypt
@@ -57,12 +58,12 @@ def destroy_day(config: Path | None, client: str, day: date, *, yes: bool, json:
         if not planned.keys and planned.destroyed is None:
             raise NotFound(f"{client} has no data key of {day}.")
         if planned.refusal:
-            raise TooEarly(planned.refusal)
+            raise planned.refusal
         if not yes:
             _tell(output, _document(planned, pair, done=False), _would(planned, pair))
             return
         with alone(keys.engine), output.busy("erasing"):
-            erased = max(destroy(keys.engine, pair, _now()), default=0)
+            erased = max(destroy(keys.engine, pair, _now(), actor()), default=0)
             renew_backup(keys.engine, keys.masters, keys.settings)
     words = f"The key of {client} for {day} is destroyed; {plural(erased, 'message')} erased."
     document = _document(planned, pair, done=True) | {"erased": erased}

@@ -2,17 +2,21 @@
 
 From that moment no backup, replica or archive of the ledger opens them. Then the rows lose body and
 number, a few at a time; begun again after any interruption, it goes on. It is refused as long as a
-message of the day may still be delivered.
+message of the day may still be delivered, and while a legal hold is on the client or its domain:
+that is asked in each transaction that takes something away, and nobody sets a hold meanwhile.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from uuid import UUID
 
 from sqlalchemy import Connection, Engine
 
 from gatepost.errors import GatepostError, NotFound
+from main_server.audit import repository as audit
+from main_server.audit.chain import Entry
 from main_server.database import transact
 from main_server.keys import repository
 from main_server.keys.destroyed.repository import (
@@ -25,12 +29,18 @@ from main_server.keys.destroyed.repository import (
 from main_server.keys.lifetimes import destroyable_from
 from main_server.keys.repository import DataKey, Pair
 from main_server.keys.rows import repository as rows
+from main_server.retention.holds import repository as holds
+from main_server.retention.policy import domain_of
 
 BATCH = 500
 
 
 class TooEarly(GatepostError):
     """Messages of this day may still be delivered."""
+
+
+class Held(GatepostError):
+    """A legal hold is on this client, or on its domain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,53 +50,93 @@ class Plan:
     keys: list[DataKey]
     messages: dict[str, int]
     destroyed: DestroyedKey | None
-    refusal: str | None
+    refusal: Held | TooEarly | None
 
 
 def plan(engine: Engine, pair: Pair, our_time: datetime) -> Plan:
     def work(connection: Connection) -> Plan:
         keys = repository.list_data_keys(connection, *pair)
         destroyed = find_erased_day(connection, pair)
-        refusal = None if destroyed else _refusal(connection, pair, our_time)
-        return Plan(keys, rows.count_by_status(connection, pair), destroyed, refusal)
+        messages = rows.count_by_status(connection, pair)
+        early = None if destroyed else _too_early(connection, pair, our_time, messages)
+        return Plan(keys, messages, destroyed, _held(connection, pair[0]) or early)
 
     return transact(engine, work)
 
 
-def destroy(engine: Engine, pair: Pair, our_time: datetime) -> Iterator[int]:
-    """Yields how many rows were erased, again and again; done when it ends."""
-    transact(engine, lambda connection: destroy_key(connection, pair, our_time))
+def destroy(engine: Engine, pair: Pair, our_time: datetime, actor: str) -> Iterator[int]:
+    """Yields how many rows were erased, again and again; done when it ends. Raises Held and
+    TooEarly."""
+    transact(engine, partial(_begin, pair=pair, our_time=our_time, actor=actor))
     start, erased = rows.first_id_of(pair[1]), 0
     of_day = partial(rows.list_ids, pair=pair, limit=BATCH)
     while ids := transact(engine, partial(of_day, start=start)):
-        erased += transact(engine, partial(rows.erase, ids=ids))
+        erased += transact(engine, partial(_erase, client_id=pair[0], ids=ids))
         start = rows.id_after(ids[-1])
         yield erased
     transact(engine, lambda c: mark_finished(c, pair, repository.read_time(c)))
 
 
-def destroy_key(connection: Connection, pair: Pair, our_time: datetime) -> None:
-    """The moment after which nothing opens the day. Waits for all who hold its key."""
+def destroy_key(connection: Connection, pair: Pair, our_time: datetime) -> Mapping[str, int] | None:
+    """The moment after which nothing opens the day. Waits for all who hold its key; whether the day
+    is held is for who calls. Its messages by status; None if its key was destroyed before."""
     repository.own_master(connection)
     keys = repository.lock_day(connection, pair).values()
     if find_erased_day(connection, pair):
-        return
+        return None
     if not keys:
         raise NotFound("This client has no data key for this day.")
-    if refusal := _refusal(connection, pair, our_time):
-        raise TooEarly(refusal)
+    messages = rows.count_by_status(connection, pair)
+    if early := _too_early(connection, pair, our_time, messages):
+        raise early
     now = repository.read_time(connection)
     for key in keys:
         add_destroyed(connection, of_data_key(key, "erased", now, None))
         repository.delete_data_key(connection, key)
+    return messages
 
 
-def _refusal(connection: Connection, pair: Pair, our_time: datetime) -> str | None:
+def _begin(connection: Connection, pair: Pair, our_time: datetime, actor: str) -> None:
+    _demand_free(connection, pair[0])
+    messages = destroy_key(connection, pair, our_time)
+    if messages is not None:
+        client_id, day = pair
+        details = {"day": day.isoformat(), "messages": messages}
+        entry = Entry(actor, "key.destroyed", client_id, domain_of(client_id), details)
+        audit.append(connection, entry, repository.read_time(connection))
+
+
+def _erase(connection: Connection, client_id: str, ids: Sequence[bytes]) -> int:
+    _demand_free(connection, client_id)
+    return rows.erase(connection, ids)
+
+
+def _demand_free(connection: Connection, client_id: str) -> None:
+    """Whoever sets a hold waits until this transaction has ended, or has come before it."""
+    holds.share(connection)
+    if held := _held(connection, client_id):
+        raise held
+
+
+def _held(connection: Connection, client_id: str) -> Held | None:
+    found = holds.list_holds(connection, domain_of(client_id), client_id)
+    if not found:
+        return None
+    said = [
+        f"{one.client_id or one.domain} is on legal hold since {one.set_at:%Y-%m-%d}: {one.reason}"
+        f"\n  gatepost retention lift {UUID(bytes=one.hold_id)} --reason WORDS"
+        for one in found
+    ]
+    return Held("\n".join([*said, "Nothing goes until the last hold is lifted."]))
+
+
+def _too_early(
+    connection: Connection, pair: Pair, our_time: datetime, messages: Mapping[str, int]
+) -> TooEarly | None:
     """Of the two clocks the one that is behind counts: too late is nothing, too early is a loss."""
     possible = destroyable_from(pair[1])
     if min(repository.read_time(connection), our_time) < possible:
-        return f"This day can be destroyed from {possible:%Y-%m-%d %H:%M} UTC on."
-    queued = rows.count_by_status(connection, pair).get("queued", 0)
-    if queued:
-        return f"{queued} messages of this day still say that they are queued."
+        return TooEarly(f"This day can be destroyed from {possible:%Y-%m-%d %H:%M} UTC on.")
+    if queued := messages.get("queued", 0):
+        return TooEarly(f"{queued} messages of this day still say that they are queued.")
     return None

@@ -120,10 +120,6 @@ def ledger(source: MariaServer) -> Iterator[Engine]:
     engine = engine_of(source.url("gatepost_main"))
     ensure_partitions(engine, datetime.now(UTC).date())
     empty(engine)
-    with engine.begin() as connection:
-        connection.execute(
-            text("INSERT INTO audit_head (one, seq, hash) VALUES (1, 0, REPEAT(CHAR(0), 32))")
-        )
     yield engine
     engine.dispose()
 

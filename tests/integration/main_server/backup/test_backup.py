@@ -66,7 +66,8 @@ def test_with_the_keys_own_backup_bodies_can_be_read_but_of_destroyed_days(
 ) -> None:
     today, gone = house.delivered(1), house.delivered(1, LONG_AGO)
     made = backup.made()
-    list(destroy(house.engine, house.pair(LONG_AGO), datetime.now(UTC).replace(tzinfo=None)))
+    now = datetime.now(UTC).replace(tzinfo=None)
+    list(destroy(house.engine, house.pair(LONG_AGO), now, "shell:test"))
     keys = house.folder / "keys.backup"
     write_backup(house.engine, Sealing(house.masters()), keys)
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from threading import Event
 from time import monotonic, sleep
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import Engine, select, text
+from sqlalchemy import Engine, insert, select, text
 
 from gatepost.clock import Clock
 from gatepost.content import decode_content
@@ -29,7 +29,9 @@ from main_server.keys.master import MasterKeys
 from main_server.keys.repository import DataKey, Pair, ServiceKey
 from main_server.keys.service import Keyring, open_keyring
 from main_server.messages.partitions import ensure_partitions
-from main_server.tables import KEYS, messages, metadata
+from main_server.retention.holds import repository as holds
+from main_server.retention.holds.repository import Hold
+from main_server.tables import KEYS, audit_head, messages, metadata
 from tests.factories import BODY, ids
 from tests.integration.main_server.conftest import KEYS_SCHEMA, Room, engine_of
 
@@ -57,10 +59,13 @@ def ledger(keys_server: MariaServer) -> Iterator[Engine]:
 
 
 def empty(engine: Engine, *, keys_only: bool = False) -> None:
+    """But for the audit log, which begins anew."""
     with engine.begin() as connection:
         for table in metadata.tables.values():
             if table.schema == KEYS or not keys_only:
                 connection.execute(table.delete())
+        if not keys_only:
+            connection.execute(insert(audit_head).values(one=1, seq=0, hash=bytes(32)))
 
 
 @pytest.fixture
@@ -137,6 +142,14 @@ class House:
     def assert_readable(self, *envelopes: Envelope) -> None:
         ring = self.main_server()
         assert {self.read(one.message_id, ring) for one in envelopes} <= {BODY}
+
+    def hold(self, *, whole: bool = False) -> Hold:
+        """On the client, or on the whole of its domain."""
+        whose = self.room.domain, None if whole else self.room.client_id
+        now = datetime.now(UTC).replace(tzinfo=None)
+        one = Hold(uuid4().bytes, *whose, "Case 4711", "shell:test", True, now)
+        transact(self.engine, lambda connection: holds.add_hold(connection, one))
+        return one
 
     def statuses(self) -> dict[str, int]:
         query = text("SELECT status, COUNT(*) FROM messages GROUP BY status")

@@ -121,7 +121,7 @@ def test_a_destroyed_day_is_not_restored(house: House, file: Path, forgetful: bo
     house.delivered(1)
     old = house.folder / "old.backup"
     write(house, old)
-    for _ in destroy(house.engine, house.pair(LONG_AGO), our_time()):
+    for _ in destroy(house.engine, house.pair(LONG_AGO), our_time(), "shell:test"):
         pass
     write(house, file)
     if forgetful:
@@ -176,7 +176,7 @@ def test_what_is_destroyed_goes_from_the_standing_backup_as_well(house: House, f
     house.delivered(1, LONG_AGO)
     renew_backup(house.engine, house.masters(), settings)
     assert len(read_backup(by_master(house), file).data_keys) == 1
-    for _ in destroy(house.engine, house.pair(LONG_AGO), our_time()):
+    for _ in destroy(house.engine, house.pair(LONG_AGO), our_time(), "shell:test"):
         pass
     renew_backup(house.engine, house.masters(), settings)
     content = read_backup(by_master(house), file)

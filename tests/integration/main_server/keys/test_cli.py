@@ -210,6 +210,17 @@ def test_destroy_refuses_what_may_still_be_delivered(house: House, command: Comm
     assert len(house.data_keys()) == 1
 
 
+def test_destroy_refuses_what_is_on_legal_hold(house: House, command: Command) -> None:
+    house.delivered(1, LONG_AGO)
+    house.hold(whole=True)
+    for more in ((), ("--yes",)):
+        said = command("destroy", "--client", house.room.client_id, "--day", DAY, *more)
+        assert said.code == 3
+        assert f"{house.room.domain} is on legal hold since" in said.err
+        assert "gatepost retention lift" in said.err
+    assert house.statuses() == {"delivered": 1}
+
+
 def test_destroy_takes_the_key_from_the_standing_backup(house: House, command: Command) -> None:
     file = house.folder / "keys.backup"
     command.configure(backup_file=str(file))

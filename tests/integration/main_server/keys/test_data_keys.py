@@ -71,7 +71,7 @@ def replace(house: House) -> tuple[int, int]:
 
 def test_an_erased_day_gets_no_key_and_its_late_messages_no_body(house: House) -> None:
     house.delivered(day=LONG_AGO)
-    for _ in destroy(house.engine, house.pair(LONG_AGO), our_time()):
+    for _ in destroy(house.engine, house.pair(LONG_AGO), our_time(), "shell:test"):
         pass
     late = house.envelope(LONG_AGO)
 
@@ -111,7 +111,7 @@ def test_only_what_is_known_to_be_destroyed_is_called_unreadable(house: House) -
         pass
     with pytest.raises(KeysUnavailable, match="another key"):
         open_it()
-    for _ in destroy(house.engine, house.pair(LONG_AGO), our_time()):
+    for _ in destroy(house.engine, house.pair(LONG_AGO), our_time(), "shell:test"):
         pass
     with pytest.raises(KeysUnavailable, match="another key"):
         open_it()
@@ -135,7 +135,7 @@ def test_a_destroyed_key_is_forgotten_by_every_process_within_half_a_minute(
     ring = house.main_server()
     named = (sent.message_id, row["client_id"], row["domain"], row["key_id"], row["encrypted_body"])
     assert BODY.encode() in ring.open_row(house.engine, *named)
-    for _ in destroy(house.engine, house.pair(LONG_AGO), our_time()):
+    for _ in destroy(house.engine, house.pair(LONG_AGO), our_time(), "shell:test"):
         pass
 
     later = time.monotonic() + BELIEVED_SECONDS + 1

@@ -1,5 +1,6 @@
 """Destroying a day: not too early, never half, and what is gone is gone in every copy."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import product
@@ -8,6 +9,7 @@ from uuid import UUID
 
 import msgspec
 import pytest
+from sqlalchemy import text
 
 from gatepost.envelope import encode
 from gatepost.errors import CannotOpen, NotFound
@@ -16,12 +18,13 @@ from main_server.database import transact
 from main_server.keys import destroy as module
 from main_server.keys import repository
 from main_server.keys.data_keys import unwrap
-from main_server.keys.destroy import TooEarly, destroy, plan
+from main_server.keys.destroy import Held, TooEarly, destroy, plan
 from main_server.keys.destroyed.repository import find_erased_day
 from main_server.keys.reencrypt import begin
 from main_server.keys.rows.form import open_row
 from main_server.messages.arrivals import arrive, queued_row
 from main_server.messages.repository import AcceptedBy, insert_queued
+from main_server.retention.holds import repository as holds
 from tests.integration.main_server.keys.conftest import (
     LONG_AGO,
     Cut,
@@ -37,7 +40,8 @@ def our_time() -> datetime:
 
 
 def run(house: House, day: Any = LONG_AGO, now: datetime | None = None) -> int:
-    return max(destroy(house.engine, house.pair(day), now or our_time()), default=0)
+    pair, moment = house.pair(day), now or our_time()
+    return max(destroy(house.engine, pair, moment, "shell:test"), default=0)
 
 
 def assert_erased(house: House) -> None:
@@ -156,6 +160,65 @@ def test_it_is_refused_as_long_as_a_message_is_queued(house: House) -> None:
         run(house)
     house.room_on(LONG_AGO).deliver(waiting, send=False)
     assert run(house) == 3
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["the client", "its domain"])
+def test_what_is_on_legal_hold_stays_until_it_is_lifted(house: House, whole: bool) -> None:
+    (sent,) = house.delivered(1, LONG_AGO)
+    one = house.hold(whole=whole)
+    with pytest.raises(Held, match=f"Case 4711\n.* lift {UUID(bytes=one.hold_id)}"):
+        run(house)
+    assert isinstance(plan(house.engine, house.pair(LONG_AGO), our_time()).refusal, Held)
+    house.assert_readable(sent)
+    closed = (one.hold_id, "shell:test", "closed", our_time())
+    transact(house.engine, lambda connection: holds.lift_hold(connection, *closed))
+    assert run(house) == 1
+
+
+def test_a_hold_on_another_client_keeps_nothing_of_ours(house: House) -> None:
+    ours, house.room = house.room, house.other_room()
+    house.hold()
+    house.room = ours
+    house.delivered(1, LONG_AGO)
+    assert run(house) == 1
+
+
+def test_it_waits_for_a_hold_that_is_being_set(house: House, keys_server: MariaServer) -> None:
+    (sent,) = house.delivered(1, LONG_AGO)
+    with ThreadPoolExecutor(1) as pool:
+        with house.engine.begin() as setting:
+            holds.own(setting)
+            house.hold()
+            destroyed = pool.submit(run, house)
+            wait_for_locks(keys_server)
+            assert not destroyed.done()
+        with pytest.raises(Held):
+            destroyed.result(10)
+    house.assert_readable(sent)
+
+
+def test_a_hold_that_comes_in_between_keeps_the_rows_that_are_left(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BATCH", 2)
+    house.delivered(5, LONG_AGO)
+    begun = destroy(house.engine, house.pair(LONG_AGO), our_time(), "shell:test")
+    assert next(begun) == 2
+    house.hold()
+    with pytest.raises(Held):
+        next(begun)
+    assert house.statuses() == {"erased": 2, "delivered": 3}
+
+
+def test_it_is_in_the_audit_log_once_with_who_did_it(house: House) -> None:
+    house.delivered(2, LONG_AGO)
+    for _ in range(2):
+        run(house)
+    query = text("SELECT actor, action, subject, domain, details FROM audit_log")
+    (row,) = transact(house.engine, lambda connection: connection.execute(query).all())
+    whose = house.room.client_id, house.room.domain
+    assert row[:4] == ("shell:test", "key.destroyed", *whose)
+    assert json.loads(row[4]) == {"day": LONG_AGO.isoformat(), "messages": {"delivered": 2}}
 
 
 def test_it_waits_for_who_writes_and_sees_what_was_written(

@@ -58,8 +58,6 @@ def ledger(retention_server: MariaServer) -> Iterator[Engine]:
     migrator = engine_of(retention_server.url("gatepost_migrate"))
     with migrator.begin() as connection:
         _divide(connection)
-        head = {"one": 1, "seq": 0, "hash": bytes(32)}
-        connection.execute(insert(metadata.tables["audit_head"]).values(head))
     migrator.dispose()
     yield engine
     engine.dispose()
