@@ -31,7 +31,8 @@ AFTERWARDS = """\
 What remains, in this order:
   put the newest published list of what is revoked where ca.crl_file says
   gatepost keys restore FILE
-  start the main servers; the reconciler takes up what Redis still has"""
+  start the main servers; the reconciler takes up what Redis still has
+  set again the legal holds and days of since then; until it is confirmed retention is refused"""
 
 
 def make(config: Path | None, *, json: bool) -> None:

@@ -20,7 +20,7 @@ class ClockDoubted(GatepostError):
 
 
 class Doubtful(GatepostError):
-    """This is more than a usual night takes away: nothing was done."""
+    """This is no usual night: nothing was done."""
 
 
 def demand_sane(ours: datetime, ledgers: datetime, last_run: datetime | None) -> None:
@@ -44,6 +44,16 @@ def objections(
         *_too_many(plan, limits),
         *_too_far_ahead(plan, limits),
         *_much_shorter(plan, policies, before),
+    ]
+
+
+def restored_since(restored: datetime | None, last_run: datetime | None) -> list[str]:
+    """What was set after the backup was made isn't in the ledger, and nothing in it says so."""
+    if restored is None or (last_run is not None and restored <= last_run):
+        return []
+    return [
+        f"The ledger was restored from a backup at {restored:%Y-%m-%d %H:%M} UTC: legal holds and"
+        " days are those of the backup. Set again what was set since (`gatepost retention show`)."
     ]
 
 

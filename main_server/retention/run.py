@@ -23,7 +23,7 @@ from main_server.keys.master import MasterKeys
 from main_server.retention.deleting import delete_orphans, delete_part
 from main_server.retention.ending import destroy_keys
 from main_server.retention.holds import repository as holds
-from main_server.retention.limits import Doubtful, demand_sane, objections
+from main_server.retention.limits import Doubtful, demand_sane, objections, restored_since
 from main_server.retention.patience import Patience
 from main_server.retention.plan import Plan, Whole, make_plan
 from main_server.retention.policy import Policies, from_text
@@ -83,7 +83,9 @@ def foresee(place: Place) -> Foreseen:
         policies.demand_allowed()
         plan = make_plan(connection, policies, min(place.now, ledgers).date())
         before = from_text(last.policies) if last else None
-        return Foreseen(plan, policies, objections(plan, policies, before, place.limits))
+        against = restored_since(runs.last_restored(connection), last.started_at if last else None)
+        against += objections(plan, policies, before, place.limits)
+        return Foreseen(plan, policies, against)
 
     return transact(place.engine, work)
 
@@ -153,7 +155,7 @@ def _drop(engine: Engine, run_id: str, plan: Plan, whole: Whole, patience: Patie
 def _asking(foreseen: Foreseen) -> str:
     said = "\n".join(f"  {one}" for one in foreseen.objections)
     return (
-        f"This is more than a usual night takes away, and nothing was done:\n{said}\n"
+        f"This is no usual night, and nothing was done:\n{said}\n"
         "Look at it: gatepost retention run --dry-run. If it is meant:"
         f" gatepost retention run --confirm {foreseen.plan.code}"
     )

@@ -11,7 +11,7 @@ from datetime import date, datetime
 from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.dialects.mysql import insert as upsert
 
-from main_server.tables import retention_counts, retention_runs
+from main_server.tables import audit_log, retention_counts, retention_runs
 
 _r, _c = retention_runs.c, retention_counts.c
 BY_ROWS = ""
@@ -65,6 +65,14 @@ def last_done(connection: Connection) -> Run | None:
     query = select(*_RUN).where(_r.state == "done").order_by(_r.started_at.desc()).limit(1)
     row = connection.execute(query).one_or_none()
     return Run(*row) if row else None
+
+
+def last_restored(connection: Connection) -> datetime | None:
+    """When this ledger last came out of a backup: `gatepost backup restore` notes it."""
+    c = audit_log.c
+    query = select(func.max(c.at)).where(c.domain.is_(None), c.action == "ledger.restored")
+    found: datetime | None = connection.execute(query).scalar_one()
+    return found
 
 
 def interrupted_runs(connection: Connection) -> list[Run]:

@@ -28,6 +28,7 @@ from tests.drills.scenes.playing import Scene, by_name, play_on
 FIRST, BROKEN = "0.1.0", "0.2.0"
 MINE = "/etc/mysql/mariadb.conf.d/95-mine.cnf"
 WITHIN = 30.0
+RETENTION = ("--config", "/etc/gatepost/retention/config.yaml")
 SAVED = (
     "/var/backups/gatepost/keys/keys.backup",
     "/etc/app_secrets/aes.key",
@@ -155,6 +156,18 @@ def who_was_revoked_stays_so(operator: Operator) -> str:
     return "though the backup was made before"
 
 
+def retention_waits_until_somebody_has_looked(operator: Operator) -> str:
+    """What was put on legal hold since the backup isn't in it, and only people know."""
+    refused = operator.machine.call("systemctl", "start", "gatepost-retention.service")
+    demand(refused.returncode != 0, "retention takes away what a restored ledger says")
+    shown = operator.gatepost("retention", "run", "--dry-run", "--json", *RETENTION)
+    planned = json.loads(shown.splitlines()[-1])
+    demand("restored from a backup" in str(planned["objections"]), f"it says {planned}")
+    operator.gatepost("retention", "show", *CONFIG)
+    operator.gatepost("retention", "run", "--confirm", planned["code"], *RETENTION)
+    return "and is confirmed by its code"
+
+
 def is_backed_up_and_well(operator: Operator) -> str:
     its_jobs_run(operator)
     owners = operator.machine.run(
@@ -170,6 +183,7 @@ AFTER: tuple[Scene, ...] = (
     what_was_sent_can_be_read,
     what_is_sent_is_delivered,
     who_was_revoked_stays_so,
+    retention_waits_until_somebody_has_looked,
     is_backed_up_and_well,
 )
 

@@ -31,6 +31,7 @@ from main_server.keys.backup.restore import restore as restore_keys
 from main_server.keys.destroy import destroy
 from main_server.messages.partitions import LOCK as PARTITIONS_LOCK
 from main_server.retention.run import LOCK as RETENTION_LOCK
+from main_server.retention.runs.repository import last_restored
 from tests.factories import BODY, NUMBER
 from tests.heard import wait_until
 from tests.integration.main_server.backup.conftest import Command, contents, note
@@ -110,6 +111,9 @@ def test_what_was_ended_since_does_not_come_back_to_life(house: House, backup: C
         assert connection.scalar(text("SELECT COUNT(*) FROM password_links")) == 0
         last = connection.execute(text("SELECT action FROM audit_log ORDER BY seq DESC LIMIT 1"))
         assert last.scalar_one() == "ledger.restored"
+        assert (last_restored(connection) or datetime.min) >= day.replace(microsecond=0), (
+            "retention knows it"
+        )
     restored.dispose()
 
 

@@ -1,12 +1,14 @@
 """What is doubtful isn't done until somebody has seen it; and who is in the way is waited for."""
 
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import event, text
 
 from infra.dev.engines import MariaServer
+from main_server.audit.chain import SYSTEM, Entry
+from main_server.audit.repository import append
 from main_server.database import transact
 from main_server.keys.alone import alone
 from main_server.retention.days import DAY
@@ -101,6 +103,26 @@ def test_days_that_were_more_than_halved_have_to_be_confirmed(house: Old, days: 
         house.run()
     assert house.run(house.foresee().plan.code).run.row_count == 1
     assert house.run().run.row_count == 0
+
+
+def test_after_a_restore_nothing_goes_until_somebody_has_looked(house: Old) -> None:
+    """Were nothing due that night, a good run would be no sign that anybody has."""
+    house.run()
+    entry = Entry(SYSTEM, "ledger.restored", "20260101T020000Z")
+    transact(house.engine, lambda connection: append(connection, entry, now()))
+    with pytest.raises(Doubtful, match="restored from a backup"):
+        house.run(now=now())
+    house.sent(house.a, OLD)
+    with pytest.raises(Doubtful, match="legal holds and days are those of the backup"):
+        house.run(now=now())
+    assert house.left(house.a) == {OLD: 1}
+    confirmed = house.run(house.foresee(now=now()).plan.code, now=now())
+    assert (confirmed.run.state, confirmed.run.row_count) == ("done", 1)
+    assert house.foresee(now=now()).objections == []
+
+
+def now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)
 
 
 def change_days(house: Old, days: int) -> None:
