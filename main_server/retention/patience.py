@@ -24,26 +24,32 @@ class Patience:
 
     def wait(self, seconds: float, reason: str) -> None:
         """Raises InTheWay once all of it is used up."""
-        if self._left <= 0:
-            raise InTheWay(
-                f"{reason} It was waited for in vain; what was done is done. Run it again later."
-            )
+        self._demand_some(reason)
         begun = time.monotonic()
         time.sleep(min(seconds, self._left))
         self._left -= time.monotonic() - begun
 
     def wait_for_snapshots(self, engine: Engine) -> None:
         """What is seen in two looks, a second apart, is a snapshot; what is gone by then was one
-        statement. A look counts for a second."""
+        statement, and others that came meanwhile are not waited for."""
         if time.monotonic() - self._looked < _LOOK_AGAIN:
             return
         seen = transact(engine, repository.open_snapshots)
         while seen:
+            begun = time.monotonic()
             time.sleep(_LOOK_AGAIN)
             still = transact(engine, repository.open_snapshots)
-            lasting = {one: who for one, who in still.items() if one in seen}
-            if lasting:
-                names = ", ".join(sorted(lasting.values()))
-                self.wait(_LOOK_AGAIN, f"A backup, or another long look at the ledger: {names}.")
+            self._left -= time.monotonic() - begun
+            lasting = sorted(who for one, who in still.items() if one in seen)
+            if not lasting:
+                break
+            names = ", ".join(lasting)
+            self._demand_some(f"A backup, or another long look at the ledger: {names}.")
             seen = still
         self._looked = time.monotonic()
+
+    def _demand_some(self, reason: str) -> None:
+        if self._left <= 0:
+            raise InTheWay(
+                f"{reason} It was waited for in vain; what was done is done. Run it again later."
+            )

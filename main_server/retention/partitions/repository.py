@@ -10,6 +10,7 @@ from datetime import date
 from sqlalchemy import Connection, text
 
 from main_server.retention.days import Span, last_day_in
+from main_server.tables import KEYS
 
 TABLES = ("messages", "attempts")
 _LOCKED = (
@@ -88,7 +89,8 @@ def open_snapshots(connection: Connection) -> dict[tuple[int, str], str]:
     """Transactions of others that see the ledger as it was when they began; each with who it is.
 
     All of ours read what is committed. A backup doesn't: it would break off if a partition that it
-    is about to read were dropped, and if it reads one, the drop waits for it.
+    is about to read were dropped, and if it reads one, the drop waits for it. Who is at a schema
+    that isn't ours is somebody else's application; who is at none may be about to read any.
     """
     query = text(
         "SELECT t.trx_mysql_thread_id, CAST(t.trx_started AS CHAR), p.user"
@@ -96,8 +98,10 @@ def open_snapshots(connection: Connection) -> dict[tuple[int, str], str]:
         " LEFT JOIN information_schema.processlist AS p ON p.id = t.trx_mysql_thread_id"
         " WHERE t.trx_isolation_level IN ('REPEATABLE READ', 'SERIALIZABLE')"
         " AND t.trx_mysql_thread_id NOT IN (0, CONNECTION_ID())"
+        " AND (p.db IS NULL OR p.db IN (DATABASE(), :keys))"
     )
-    rows = connection.execute(query)
+    schemas = connection.get_execution_options()["schema_translate_map"]
+    rows = connection.execute(query, {"keys": schemas[KEYS]})
     return {(int(row[0]), row[1]): f"{row[2] or 'somebody'} (connection {row[0]})" for row in rows}
 
 

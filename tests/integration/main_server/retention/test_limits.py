@@ -1,10 +1,11 @@
 """What is doubtful isn't done until somebody has seen it; and who is in the way is waited for."""
 
 from datetime import UTC, datetime, timedelta
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import Engine, create_engine, event, make_url, text
 
 from infra.dev.engines import MariaServer
 from main_server.audit.chain import SYSTEM, Entry
@@ -13,9 +14,10 @@ from main_server.database import transact
 from main_server.keys.alone import alone
 from main_server.retention.days import DAY
 from main_server.retention.limits import ClockDoubted, Doubtful
+from main_server.retention.partitions.repository import open_snapshots
 from main_server.retention.patience import InTheWay
 from main_server.retention.run import LOCK, AnotherRuns
-from tests.integration.main_server.conftest import engine_of
+from tests.integration.main_server.conftest import KEYS_SCHEMA, engine_of
 from tests.integration.main_server.retention.conftest import OLD, RECENT, TODAY, Old
 
 STRICT = {"few_messages": 0}
@@ -190,3 +192,33 @@ def test_before_the_pipeline_ever_ran_nothing_goes(house: Old) -> None:
     confirmed = house.run(house.foresee().plan.code)
     assert confirmed.run.row_count == 0, "no day is sealed, whoever confirms"
     assert house.left(house.a) == {OLD: 1}
+@pytest.mark.parametrize(
+    ("schema", "seen"),
+    [("gatepost", True), (KEYS_SCHEMA, True), (None, True), ("mysql", False)],
+    ids=["the ledger", "its keys", "none yet", "another application"],
+)
+def test_a_snapshot_is_seen_but_for_somebody_elses(
+    house: Old, retention_server: MariaServer, schema: str | None, seen: bool
+) -> None:
+    """With no schema at all it may be a dump that has only begun."""
+    engine = create_engine(make_url(retention_server.url("root")).set(database=schema))
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as other:
+        other.execute(text("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
+        other.execute(text("START TRANSACTION WITH CONSISTENT SNAPSHOT"))
+        number = other.scalar(text("SELECT CONNECTION_ID()"))
+        wait_until_there(house.deleting, number)
+        found = transact(house.deleting, open_snapshots)
+        assert (number in {thread for thread, _ in found}) is seen
+        other.execute(text("COMMIT"))
+    engine.dispose()
+
+
+def wait_until_there(engine: Engine, number: int) -> None:
+    """The server looks again only if it was not asked for 0.1 s."""
+    query = text("SELECT trx_mysql_thread_id FROM information_schema.innodb_trx")
+    deadline = monotonic() + 15
+    while number not in transact(engine, lambda c: set(c.execute(query).scalars())):
+        assert monotonic() < deadline, "it has no transaction"
+        sleep(0.15)
+
+
