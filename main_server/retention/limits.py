@@ -1,6 +1,7 @@
 """What makes a deletion doubtful. Pure: an objection is a sentence for whoever runs it.
 
-Clocks that disagree can't be argued with. All else can be confirmed, by the code of what was shown.
+Clocks that disagree can't be argued with. All else can be confirmed, by the code of what was shown:
+a clock that both have, too, since somebody may know what day it is.
 """
 
 from datetime import datetime, timedelta
@@ -23,17 +24,33 @@ class Doubtful(GatepostError):
     """This is no usual night: nothing was done."""
 
 
-def demand_sane(ours: datetime, ledgers: datetime, last_run: datetime | None) -> None:
+def demand_sane(ours: datetime, ledgers: datetime) -> None:
     if abs(ours - ledgers) > CLOCKS_MAY_DIFFER:
         raise ClockDoubted(
             f"This machine says {ours:%Y-%m-%d %H:%M} UTC, the ledger's {ledgers:%Y-%m-%d %H:%M}."
             " Set the one that is wrong. Nothing was done."
         )
-    if last_run is not None and last_run - ledgers > CLOCKS_MAY_DIFFER:
-        raise ClockDoubted(
-            f"It is {ledgers:%Y-%m-%d %H:%M} UTC, but the last run was at"
-            f" {last_run:%Y-%m-%d %H:%M}: a clock was ahead then, or is behind. Nothing was done."
-        )
+
+
+def out_of_step(last_run: datetime | None, now: datetime, limits: Limits) -> list[str]:
+    """The last run knew what day it was, whatever came of it: it had passed these limits. The lake
+    doesn't, if the pipeline has gone by the same clock an hour ago, and caught up.
+
+    It is asked even where nothing would go: what passes is what the next run is measured by.
+    """
+    if last_run is None:
+        return []
+    if last_run - now > CLOCKS_MAY_DIFFER:
+        return [
+            f"It is {now:%Y-%m-%d %H:%M} UTC, but the last run was at {last_run:%Y-%m-%d %H:%M}: a"
+            " clock was ahead then, or is behind."
+        ]
+    if (now.date() - last_run.date()).days - 1 > limits.nights_behind:
+        return [
+            f"Today is {now.date()}, and the last run was on {last_run.date()}: a clock has jumped,"
+            " or nights are missing (`gatepost retention status`)."
+        ]
+    return []
 
 
 def objections(
@@ -69,13 +86,13 @@ def _too_many(plan: Plan, limits: Limits) -> list[str]:
 
 
 def _too_far_ahead(plan: Plan, limits: Limits) -> list[str]:
-    """The lake knows what day it was last night. Two clocks that ran ahead together don't."""
+    """The lake knows what day it was last night. Two clocks that ran ahead together don't. Days
+    that are yet to come were published by a clock that ran ahead, and say nothing."""
     if not plan.parts:
         return []
     if plan.last_published is None:
         return ["Nothing was ever published: the nightly pipeline has not run."]
-    behind = (plan.today - plan.last_published).days - 1
-    if -1 <= behind <= limits.nights_behind:
+    if (plan.today - plan.last_published).days - 1 <= limits.nights_behind:
         return []
     return [
         f"Today is {plan.today}, and the last day in the lake is {plan.last_published}: a clock has"

@@ -81,6 +81,7 @@ class Plan:
     """About as much as a message takes on the disk."""
     messages_in_all: int
     last_published: date | None
+    """Before today."""
     lake_folders: list[date]
     """Days that are past the lake's own, longer time: the pipeline takes them away."""
 
@@ -105,10 +106,9 @@ class Plan:
 
     @property
     def code(self) -> str:
-        """Of exactly this: who confirms it has seen it."""
-        said = "\n".join(
-            f"{part.client_id} {part.day} {part.goes} {part.keys_go}" for part in self.parts
-        )
+        """Of exactly this, on this day: who confirms it has seen it."""
+        parts = [f"{part.client_id} {part.day} {part.goes} {part.keys_go}" for part in self.parts]
+        said = "\n".join([str(self.today), *parts])
         return hashlib.sha256(said.encode()).hexdigest()[:8]
 
 
@@ -136,7 +136,7 @@ def make_plan(connection: Connection, policies: Policies, today: date) -> Plan:
         list(_whole(connection, found, policies, today)),
         _bytes_of_one(found),
         _messages_in_all(connection, found),
-        rows.last_published(connection),
+        rows.last_published(connection, today),
         rows.lake_left(connection, last_due(max(lake_days, policies.longest), today)),
     )
 

@@ -23,7 +23,14 @@ from main_server.keys.master import MasterKeys
 from main_server.retention.deleting import delete_orphans, delete_part
 from main_server.retention.ending import destroy_keys
 from main_server.retention.holds import repository as holds
-from main_server.retention.limits import Doubtful, demand_sane, objections, restored_since
+from main_server.retention.limits import (
+    CLOCKS_MAY_DIFFER,
+    Doubtful,
+    demand_sane,
+    objections,
+    out_of_step,
+    restored_since,
+)
 from main_server.retention.patience import Patience
 from main_server.retention.plan import Plan, Whole, make_plan
 from main_server.retention.policy import Policies, from_text
@@ -58,8 +65,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What would go, and what there is to be said against it."""
+    """What would go, and what there is to be said against it. `now` is the earlier of both clocks':
+    the plan is of its day."""
 
+    now: datetime
     plan: Plan
     policies: Policies
     objections: list[str]
@@ -76,16 +85,19 @@ def foresee(place: Place) -> Foreseen:
     """The dry run: it writes nothing. Raises ClockDoubted."""
 
     def work(connection: Connection) -> Foreseen:
-        last = runs.last_done(connection)
         ledgers = keys.read_time(connection)
-        demand_sane(place.now, ledgers, last.started_at if last else None)
+        demand_sane(place.now, ledgers)
+        now = min(place.now, ledgers)
         policies = holds.read_policies(connection)
         policies.demand_allowed()
-        plan = make_plan(connection, policies, min(place.now, ledgers).date())
-        before = from_text(last.policies) if last else None
-        against = restored_since(runs.last_restored(connection), last.started_at if last else None)
+        plan = make_plan(connection, policies, now.date())
+        latest, done = runs.latest_runs(connection, 1), runs.last_done(connection)
+        before = from_text(done.policies) if done else None
+        against = out_of_step(latest[0].started_at if latest else None, now, place.limits)
+        restored = runs.last_restored(connection)
+        against += restored_since(restored, done.started_at if done else None)
         against += objections(plan, policies, before, place.limits)
-        return Foreseen(plan, policies, against)
+        return Foreseen(now, plan, policies, against)
 
     return transact(place.engine, work)
 
@@ -117,11 +129,18 @@ def _run(place: Place, foreseen: Foreseen) -> Done:
 
 
 def _begin(place: Place, foreseen: Foreseen) -> Run:
-    run_id = f"{place.now:%Y%m%dT%H%M%S}-{os.urandom(4).hex()}"
-    policies = foreseen.policies.text()
-    begun = Run(run_id, "running", place.actor, place.now, None, 0, 0, 0, policies, None)
-    transact(place.engine, partial(runs.begin_run, run=begun))
-    old = place.now - RUNS_ARE_KEPT
+    """Once this one is begun, runs that were ahead of it have been confirmed away; the audit log
+    keeps what they took."""
+    now, policies = foreseen.now, foreseen.policies.text()
+    run_id = f"{now:%Y%m%dT%H%M%S}-{os.urandom(4).hex()}"
+    begun = Run(run_id, "running", place.actor, now, None, 0, 0, 0, policies, None)
+
+    def work(connection: Connection) -> None:
+        runs.forget_ahead(connection, now + CLOCKS_MAY_DIFFER)
+        runs.begin_run(connection, begun)
+
+    transact(place.engine, work)
+    old = now - RUNS_ARE_KEPT
     transact(place.engine, partial(runs.forget_old, before=old, limit=FORGOTTEN_AT_ONCE))
     return begun
 

@@ -21,7 +21,7 @@ class Limits(Block):
     few_messages: Annotated[int, Field(ge=0)] = 1_000
     """So few may go whatever part of all they are."""
     nights_behind: Annotated[int, Field(ge=1)] = 3
-    """So many days may lie between the last one in the lake and yesterday."""
+    """So many nights may be missing: in the lake, and since the last run."""
     wait_minutes: Annotated[float, Field(ge=0, le=1_440)] = 30.0
     """So long a backup's snapshot, or whoever else holds the table, is waited for."""
     metrics_folder: Path | None = None

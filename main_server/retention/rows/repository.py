@@ -121,8 +121,9 @@ def sealed_days(connection: Connection, days: Collection[date]) -> set[date]:
     return set(connection.execute(query, {"days": list(days)}).scalars())
 
 
-def last_published(connection: Connection) -> date | None:
-    found: date | None = connection.scalar(text("SELECT MAX(day) FROM lake_manifest"))
+def last_published(connection: Connection, before: date) -> date | None:
+    query = text("SELECT MAX(day) FROM lake_manifest WHERE day < :before")
+    found: date | None = connection.scalar(query, {"before": before})
     return found
 
 

@@ -152,7 +152,16 @@ def count_partitions(connection: Connection, run_id: str) -> int:
 def forget_old(connection: Connection, before: datetime, limit: int) -> int:
     """What runs of long ago have done, by client and day; the audit log keeps their sums."""
     old = select(_r.run_id).where(_r.started_at < before).order_by(_r.started_at).limit(limit)
-    ids = list(connection.execute(old).scalars())
+    return _forget(connection, list(connection.execute(old).scalars()))
+
+
+def forget_ahead(connection: Connection, after: datetime) -> int:
+    """Runs that say that they are yet to come: nothing can be measured by them any more."""
+    ahead = select(_r.run_id).where(_r.started_at > after)
+    return _forget(connection, list(connection.execute(ahead).scalars()))
+
+
+def _forget(connection: Connection, ids: list[str]) -> int:
     if ids:
         connection.execute(delete(retention_counts).where(_c.run_id.in_(ids)))
         connection.execute(delete(retention_runs).where(_r.run_id.in_(ids)))

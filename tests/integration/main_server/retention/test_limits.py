@@ -71,6 +71,23 @@ def test_two_clocks_that_have_jumped_together_take_nothing(
     assert house.left(house.a) == {RECENT: 1}
 
 
+@pytest.mark.parametrize("due", [True, False], ids=["something due", "nothing due yet"])
+def test_two_clocks_that_the_pipeline_ran_by_as_well_take_nothing(house: Old, due: bool) -> None:
+    """It has caught up, an hour before: the lake has empty days up to the false yesterday."""
+    if due:
+        house.sent(house.a, RECENT)
+    house.run()
+    house.seal(*(TODAY + DAY * n for n in range(22)))
+    for days in (20, 21):  # a run that was refused is nothing that a later one is measured by
+        ahead = house.place.now + timedelta(days=days)
+        set_clock(house, ahead)
+        with pytest.raises(Doubtful, match="the last run was on"):
+            house.run(now=ahead)
+    set_clock(house, None)
+    assert house.left(house.a) == ({RECENT: 1} if due else {})
+    assert house.run().run.state == "done"
+
+
 def set_clock(house: Old, moment: Any) -> None:
     """What the ledger takes for now, on connections of this pool."""
     seconds = moment.replace(tzinfo=UTC).timestamp() if moment else "DEFAULT"
@@ -83,14 +100,28 @@ def set_clock(house: Old, moment: Any) -> None:
     event.listen(house.deleting, "connect", tell)
 
 
-def test_a_clock_that_was_ahead_once_shows_later(house: Old) -> None:
+def test_a_clock_that_was_ahead_once_is_confirmed_once(house: Old) -> None:
+    """The runs of then are in the audit log, and in nobody's way."""
     house.sent(house.a, RECENT)
     ahead = house.place.now + timedelta(days=2)
     set_clock(house, ahead)
-    assert house.run(now=ahead).run.state == "done"
+    early = house.run(now=ahead).run
+    assert (early.state, early.row_count) == ("done", 1)
     set_clock(house, None)
-    with pytest.raises(ClockDoubted, match="ahead then"):
+    with pytest.raises(Doubtful, match="ahead then"):
         house.run()
+    assert house.run(house.foresee().plan.code).run.state == "done"
+    assert house.run().run.state == "done"
+    assert early.run_id not in {row["run_id"] for row in house.rows_of("retention_runs")}
+    assert early.run_id not in {row["run_id"] for row in house.rows_of("retention_counts")}
+    assert early.run_id in {said["run"] for _, said in house.audited("retention.applied")}
+
+
+def test_days_that_are_yet_to_come_in_the_lake_are_in_nobodys_way(house: Old) -> None:
+    """A clock ran ahead, the pipeline by it, and was set back."""
+    house.sent(house.a, OLD)
+    house.seal(*(TODAY + DAY * n for n in range(20)))
+    assert house.run().run.row_count == 1
 
 
 @pytest.mark.parametrize("days", [14, 15])
@@ -169,29 +200,6 @@ def test_nothing_goes_while_a_backup_looks_at_the_ledger(
     assert house.left(house.a) == {}
 
 
-def test_who_holds_the_table_is_waited_for_a_second_at_a_time(
-    house: Old, retention_server: MariaServer
-) -> None:
-    """A transaction that is no snapshot, and doesn't end."""
-    house.sent(house.a, OLD)
-    engine = engine_of(retention_server.url("gatepost_main"))
-    with engine.begin() as other:
-        other.execute(text("SELECT COUNT(*) FROM messages"))
-        with pytest.raises(InTheWay, match="reads or writes"):
-            house.run()
-    engine.dispose()
-    assert house.left(house.a) == {OLD: 1}
-    assert house.run().run.state == "done"
-
-
-def test_before_the_pipeline_ever_ran_nothing_goes(house: Old) -> None:
-    house.sent(house.a, OLD)
-    transact(house.engine, lambda c: c.execute(text("DELETE FROM lake_manifest")))
-    with pytest.raises(Doubtful, match="nightly pipeline has not run"):
-        house.run()
-    confirmed = house.run(house.foresee().plan.code)
-    assert confirmed.run.row_count == 0, "no day is sealed, whoever confirms"
-    assert house.left(house.a) == {OLD: 1}
 @pytest.mark.parametrize(
     ("schema", "seen"),
     [("gatepost", True), (KEYS_SCHEMA, True), (None, True), ("mysql", False)],
@@ -222,3 +230,26 @@ def wait_until_there(engine: Engine, number: int) -> None:
         sleep(0.15)
 
 
+def test_who_holds_the_table_is_waited_for_a_second_at_a_time(
+    house: Old, retention_server: MariaServer
+) -> None:
+    """A transaction that is no snapshot, and doesn't end."""
+    house.sent(house.a, OLD)
+    engine = engine_of(retention_server.url("gatepost_main"))
+    with engine.begin() as other:
+        other.execute(text("SELECT COUNT(*) FROM messages"))
+        with pytest.raises(InTheWay, match="reads or writes"):
+            house.run()
+    engine.dispose()
+    assert house.left(house.a) == {OLD: 1}
+    assert house.run().run.state == "done"
+
+
+def test_before_the_pipeline_ever_ran_nothing_goes(house: Old) -> None:
+    house.sent(house.a, OLD)
+    transact(house.engine, lambda c: c.execute(text("DELETE FROM lake_manifest")))
+    with pytest.raises(Doubtful, match="nightly pipeline has not run"):
+        house.run()
+    confirmed = house.run(house.foresee().plan.code)
+    assert confirmed.run.row_count == 0, "no day is sealed, whoever confirms"
+    assert house.left(house.a) == {OLD: 1}
