@@ -34,6 +34,7 @@ METADATA = (
 SENDERS = "lake_senders"
 """Of each message the few bits of its number's MAC that a sketch of the senders is made of."""
 COUNTED = ("message_id", "client_id", "status")
+SEEN_BY_RETENTION = (*COUNTED, "generation")
 READ_BY_RETENTION = ("lake_manifest", "clients", "domains", "legal_holds", "destroyed_keys")
 WRITTEN_BY_RETENTION = ("retention_runs", "retention_counts")
 PUBLISHED = (
@@ -105,7 +106,7 @@ def grant_publishing(engine: Engine, account: Account) -> None:
 def grant_retaining(engine: Engine, account: Account, keys_schema: str) -> None:
     """To take away messages and keys that are past their day. No column that holds a body or finds
     a number can be read, and keys are read wrapped; what unwraps them is a file."""
-    partitioned = ("ALTER", "DROP", "CREATE", "DELETE", f"SELECT ({', '.join(COUNTED)})")
+    partitioned = ("ALTER", "DROP", "CREATE", "DELETE", f"SELECT ({', '.join(SEEN_BY_RETENTION)})")
     _run(
         engine,
         [

@@ -11,7 +11,7 @@ from functools import partial
 from sqlalchemy import Connection, Engine
 
 from main_server.database import transact
-from main_server.retention.days import Span, day_of, first_id_of, span_of
+from main_server.retention.days import Span, span_of
 from main_server.retention.holds import repository as holds
 from main_server.retention.patience import Patience
 from main_server.retention.plan import Part
@@ -33,15 +33,13 @@ def delete_part(engine: Engine, run_id: str, part: Part, today: date, patience: 
     return gone
 
 
-def delete_orphans(engine: Engine, days: set[date], patience: Patience) -> int:
-    """Attempts of messages that had gone when they were settled: of these days, and of all before
-    the first message that there is."""
+def delete_orphans(engine: Engine, last: date, patience: Patience) -> int:
+    """Attempts of messages that had gone when they were settled: of each day up to this one, as
+    others may keep messages of it for longer."""
     gone = 0
-    spans = [span_of(day) for day in sorted(days)]
-    if before := transact(engine, _before_all_messages):
-        spans.append(before)
-    for span in spans:
-        while count := _unhurried(engine, partial(_delete_orphans, span=span), patience):
+    for day in transact(engine, lambda c: list(repository.days_with_attempts(c, last))):
+        delete = partial(_delete_orphans, span=span_of(day))
+        while count := _unhurried(engine, delete, patience):
             gone += count
     return gone
 
@@ -71,14 +69,6 @@ def _delete_claims(connection: Connection, part: Part, today: date) -> int:
 def _delete_orphans(connection: Connection, span: Span) -> int:
     ids = repository.orphans(connection, span, CHUNK)
     return repository.delete_attempts(connection, ids) if ids else 0
-
-
-def _before_all_messages(connection: Connection) -> Span | None:
-    attempt, message = repository.first_attempt(connection), repository.first_message(connection)
-    if attempt is None or message is None or attempt >= message:
-        return None
-    first = day_of(message)
-    return Span(bytes(16), first_id_of(first)) if day_of(attempt) < first else None
 
 
 def _may_go(connection: Connection, part: Part, today: date) -> bool:

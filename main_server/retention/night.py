@@ -27,11 +27,15 @@ from main_server.keys.master import MasterKeys
 from main_server.retention import metrics
 from main_server.retention import prove as proving
 from main_server.retention import run as running
+from main_server.retention.holds import repository as holds
+from main_server.retention.limits import CLOCKS_MAY_DIFFER
 from main_server.retention.patience import InTheWay
 from main_server.retention.plan import Plan
+from main_server.retention.policy import Policies, from_text
 from main_server.retention.prove import Proof
 from main_server.retention.run import AnotherRuns, Done, Foreseen, Place
 from main_server.retention.runs import repository as runs
+from main_server.retention.runs.repository import Run
 from main_server.retention.settings import RetentionOnly
 
 A_NIGHT = timedelta(hours=26)
@@ -62,13 +66,14 @@ def prove(config: Path | None, *, json: bool) -> None:
         behind = transact(place.engine, is_behind)
         last = None if behind else transact(place.engine, runs.last_done)
         as_of = (last.started_at if last else place.now).date()
-        proof = proving.prove(place.engine, place.masters, place.keys, as_of)
+        went_by = transact(place.engine, partial(_went_by, run=last)) if last else None
+        proof = proving.prove(place.engine, place.masters, place.keys, as_of, went_by)
         metrics.tell_proof(place.limits.metrics_folder, proof)
     if json:
-        output.result({"as_of": str(as_of), "left": proof.left, "kept": proof.kept})
+        document = {"as_of": str(as_of), "left": proof.left, "kept": proof.kept}
+        output.result({**document, "unseen": proof.unseen})
     else:
-        for one in proof.kept:
-            output.say(f"kept: {one}")
+        _show_proof(output, proof)
         if proof.holds:
             output.say(f"Nothing is left past its day, as of {as_of}.")
     _demand(proof)
@@ -82,11 +87,19 @@ def is_behind(connection: Connection) -> str | None:
     if done is None:
         return "There was no whole run yet."
     now = keys.read_time(connection)
+    if done.started_at - now > CLOCKS_MAY_DIFFER:
+        at = f"{done.started_at:%Y-%m-%d %H:%M}"
+        return f"The last whole run says {at}: a clock was ahead then, or is behind."
     if now - done.started_at > A_NIGHT:
         return f"The last whole run was {done.started_at:%Y-%m-%d %H:%M}: a night is missing."
     if latest[0].state in ("failed", "interrupted"):
         return f"The last run has {latest[0].state}: {latest[0].reason}"
     return None
+
+
+def _went_by(connection: Connection, run: Run) -> Policies:
+    """The days that it had, and the holds that were on when it began."""
+    return holds.held_at(connection, from_text(run.policies), run.started_at)
 
 
 @contextmanager
@@ -129,14 +142,21 @@ def _show_done(output: Output, done: Done) -> None:
     if output.json:
         document = {"run": run.run_id, "state": run.state, "messages": run.row_count}
         more = {"keys": run.key_count, "partitions": run.partition_count, "held": done.plan.held}
-        output.result({**document, **more, "left": done.proof.left})
+        proof = {"left": done.proof.left, "unseen": done.proof.unseen}
+        output.result({**document, **more, **proof})
         return
     counts = f"{plural(run.row_count, 'message')} and {plural(run.key_count, 'data key')} have gone"
     output.say(f"{counts}, {plural(run.partition_count, 'partition')} whole.")
-    for one in done.proof.kept:
-        output.say(f"kept: {one}")
+    _show_proof(output, done.proof)
     if done.proof.holds:
         output.say("Nothing is left past its day.")
+
+
+def _show_proof(output: Output, proof: Proof) -> None:
+    for one in proof.kept:
+        output.say(f"kept: {one}")
+    for one in proof.unseen:
+        output.say(one)
 
 
 def _show_plan(output: Output, foreseen: Foreseen) -> None:

@@ -47,7 +47,7 @@ class Part:
 
     @property
     def waiting(self) -> int:
-        """Begun anew by a redrive: they stay until they have ended."""
+        """They stay until they have ended: begun anew by a redrive, or a fault (I5)."""
         return self.messages.get(WAITING, 0)
 
     @property

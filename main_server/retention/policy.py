@@ -68,6 +68,17 @@ class Policies:
         return json.dumps({"domains": dict(self.domains), "clients": dict(self.clients)})
 
 
+def due_by_both(one: Policies, other: Policies) -> Policies:
+    """By which is due what is due by each of them: the longer days, and all that they hold."""
+    domains, clients = {*one.domains, *other.domains}, {*one.clients, *other.clients}
+    return Policies(
+        {domain: max(one.days_in(domain), other.days_in(domain)) for domain in domains},
+        {client: max(one.days_of(client), other.days_of(client)) for client in clients},
+        one.held_domains | other.held_domains,
+        one.held_clients | other.held_clients,
+    )
+
+
 def from_text(text: str) -> Policies:
     said = json.loads(text)
     return Policies(said["domains"], said["clients"])

@@ -1,91 +1,177 @@
 """The proof: nothing is left past its day. No message, no key, and no copy that still opens.
 
 It goes by what there is, not by what runs say that they have done. What a hold keeps, and what
-was begun anew by a redrive, is no fault; what was never sealed is.
+was begun anew by a redrive, is no fault; what was never sealed is, and what has never ended (I5).
 """
 
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
+from functools import partial
 
 from sqlalchemy import Connection, Engine
 
 from main_server.database import transact
-from main_server.keys.backup.content import read_backup, sealing_of
+from main_server.keys import repository as keys
+from main_server.keys.backup.content import Content, read_backup, sealing_of
+from main_server.keys.destroyed.repository import list_destroyed
+from main_server.keys.lifetimes import dies_at
 from main_server.keys.master import MasterKeys
-from main_server.retention.days import day_of, span_of
+from main_server.keys.repository import Pair
+from main_server.keys.service_keys import dead_among
+from main_server.retention.days import span_of
 from main_server.retention.holds import repository as holds
 from main_server.retention.plan import Part, Plan, make_plan
-from main_server.retention.policy import Policies
+from main_server.retention.policy import Policies, due_by_both, last_due
 from main_server.retention.rows import repository as rows
 from main_server.settings import Keys
+
+_MAY_TAKE = timedelta(hours=1)
+"""So long after its time a sealing key may be there: main servers destroy it, not retention."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """`left` is what should be gone, in words; `kept` what may stay, and why."""
+    """`left` is what should be gone, in words; `kept` what may stay, and why; `unseen` where nobody
+    looked."""
 
     as_of: date
     left: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
 
     @property
     def holds(self) -> bool:
         return not self.left
 
 
-def prove(engine: Engine, masters: MasterKeys, settings: Keys, as_of: date) -> Proof:
-    """As of a day: what was due when it began."""
+@dataclass(frozen=True, slots=True)
+class _Sealing:
+    """Sealing keys whose time was over at that moment: those that are there, in words, and those
+    that are on the list of the destroyed."""
 
-    def work(connection: Connection) -> tuple[Policies, Plan, list[str]]:
-        policies = holds.read_policies(connection)
-        plan = make_plan(connection, policies, as_of)
-        return policies, plan, _beside(connection, plan, as_of)
+    moment: datetime
+    dead: dict[bytes, str]
+    destroyed: frozenset[bytes]
 
-    policies, plan, left = transact(engine, work)
-    for part in plan.parts:
-        left += _left_of(part)
-    left += _in_backup(masters, settings, policies, plan)
-    kept = [f"{client_id} is on legal hold" for client_id in plan.held]
-    kept += [
-        f"{part.client_id} {part.day}: {part.waiting} redriven, and not at their end"
+
+@dataclass(frozen=True, slots=True)
+class _Ledger:
+    """What it says, all at one moment. `due_by` is what the plan goes by."""
+
+    policies: Policies
+    due_by: Policies
+    plan: Plan
+    redriven: dict[Pair, int]
+    beside: list[str]
+    sealing: _Sealing
+
+
+def prove(
+    engine: Engine,
+    masters: MasterKeys,
+    settings: Keys,
+    as_of: date,
+    went_by: Policies | None = None,
+) -> Proof:
+    """As of a day: what was due when it began, by what the run of that day went by and by what is
+    set now. What has come due by a change since then is the next run's."""
+    ledger = transact(engine, partial(_look, as_of=as_of, went_by=went_by))
+    left, file = _left(ledger), settings.backup_file
+    unseen: list[str] = []
+    if file is None:
+        unseen = ["no key backup was looked at: keys.backup_file isn't set"]
+    elif not file.exists():
+        unseen = [f"no key backup was looked at: there is no {file}"]
+    else:
+        left += _in_backup(read_backup(sealing_of(settings, masters), file), ledger)
+    return Proof(as_of, left, _kept(ledger), unseen)
+
+
+def _look(connection: Connection, as_of: date, went_by: Policies | None) -> _Ledger:
+    policies = holds.read_policies(connection)
+    due_by = due_by_both(policies, went_by) if went_by else policies
+    plan = make_plan(connection, due_by, as_of)
+    redriven = {
+        part.pair: rows.count_redriven(connection, part.client_id, span_of(part.day))
         for part in plan.parts
         if part.waiting
-    ]
-    return Proof(as_of, left, kept)
+    }
+    beside = _beside(connection, plan, last_due(due_by.shortest, as_of))
+    return _Ledger(policies, due_by, plan, redriven, beside, _look_at_sealing(connection))
 
 
-def _left_of(part: Part) -> list[str]:
-    ended, why = part.count - part.waiting, "" if part.sealed else " (the day was never sealed)"
-    messages = [f"{ended} messages{why}"] if ended else []
-    data_keys = [f"{part.keys} data keys"] if part.keys and not part.waiting else []
-    return [f"{part.client_id} {part.day}: {what}" for what in messages + data_keys]
-
-
-def _beside(connection: Connection, plan: Plan, as_of: date) -> list[str]:
+def _beside(connection: Connection, plan: Plan, last: date) -> list[str]:
     """What belongs to messages: claims on keys, attempts; and the lake's own days."""
     left = []
     for part in plan.parts:
         if not part.waiting and rows.has_claims(connection, part.client_id, span_of(part.day)):
             left.append(f"{part.client_id} {part.day}: claims on Idempotency-Keys")
-    attempt, message = rows.first_attempt(connection), rows.first_message(connection)
-    if attempt and message and day_of(attempt) < day_of(message):
-        left.append(f"attempts of {day_of(attempt)}, of which there is no message")
-    day_before = as_of - timedelta(days=1)  # the lake's turn comes with the pipeline's own night
+    for day in rows.days_with_attempts(connection, last):
+        if rows.orphans(connection, span_of(day), 1):
+            left.append(f"attempts of {day}, of which there is no message")
+    day_before = plan.today - timedelta(days=1)  # the lake's turn is the pipeline's own night
     left += [f"the lake's folder of {day}" for day in plan.lake_folders if day < day_before]
     return left
 
 
-def _in_backup(masters: MasterKeys, settings: Keys, policies: Policies, plan: Plan) -> list[str]:
+def _look_at_sealing(connection: Connection) -> _Sealing:
+    """They open what lay in Redis: copies of it are left in old files."""
+    moment = keys.read_time(connection) - _MAY_TAKE
+    dead = {}
+    for key in dead_among(keys.list_service_keys(connection), moment):
+        assert key.retired_at is not None
+        dies = dies_at(key.created_at, key.retired_at)
+        dead[key.kid] = f"should have been destroyed {dies:%Y-%m-%d %H:%M}, by a main server"
+    destroyed = frozenset(
+        one.kid
+        for one in list_destroyed(connection)
+        if one.kind == "sealing" and one.destroyed_at <= moment
+    )
+    return _Sealing(moment, dead, destroyed)
+
+
+def _left(ledger: _Ledger) -> list[str]:
+    left = list(ledger.beside)
+    for part in ledger.plan.parts:
+        left += _left_of(part, ledger.redriven.get(part.pair, 0))
+    return left + [f"sealing key {kid.hex()}: {why}" for kid, why in ledger.sealing.dead.items()]
+
+
+def _left_of(part: Part, redriven: int) -> list[str]:
+    ended, stuck = part.count - part.waiting, part.waiting - redriven
+    why = "" if part.sealed else " (the day was never sealed)"
+    left = [f"{ended} messages{why}"] if ended else []
+    left += [f"{stuck} messages that have never ended{why}"] if stuck else []
+    left += [f"{part.keys} data keys"] if part.keys and not part.waiting else []
+    return [f"{part.client_id} {part.day}: {what}" for what in left]
+
+
+def _kept(ledger: _Ledger) -> list[str]:
+    held = [
+        f"{client_id} is on legal hold"
+        if ledger.policies.is_held(client_id)
+        else f"{client_id} was on legal hold: what it kept goes with the next run"
+        for client_id in ledger.plan.held
+    ]
+    redriven = [
+        f"{client_id} {day}: {count} redriven, and not at their end"
+        for (client_id, day), count in ledger.redriven.items()
+        if count
+    ]
+    return held + redriven
+
+
+def _in_backup(content: Content, ledger: _Ledger) -> list[str]:
     """Of keys that the ledger hasn't any more: whatever opens a message is a copy of it."""
-    if settings.backup_file is None or not settings.backup_file.exists():
-        return []
-    content = read_backup(sealing_of(settings, masters), settings.backup_file)
-    there = {part.pair for part in plan.parts if part.keys}
+    there = {part.pair for part in ledger.plan.parts if part.keys}
     due = {
         one.key.pair
         for one in content.data_keys
-        if policies.is_due(one.key.client_id, one.key.day, plan.today)
+        if ledger.due_by.is_due(one.key.client_id, one.key.day, ledger.plan.today)
     }
-    return [
-        f"{client_id} {day}: its key is in the key backup" for client_id, day in sorted(due - there)
-    ]
+    sealing, copies = ledger.sealing, [one.key for one in content.service_keys]
+    dead = {key.kid for key in dead_among(copies, sealing.moment)}
+    over = {key.kid for key in copies if key.kid in dead | sealing.destroyed} - set(sealing.dead)
+    left = [f"{client_id} {day}: its key" for client_id, day in sorted(due - there)]
+    left += [f"sealing key {kid.hex()}: it" for kid in sorted(over)]
+    return [f"{one} is in the key backup" for one in left]

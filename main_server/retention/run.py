@@ -33,7 +33,7 @@ from main_server.retention.limits import (
 )
 from main_server.retention.patience import Patience
 from main_server.retention.plan import Plan, Whole, make_plan
-from main_server.retention.policy import Policies, from_text
+from main_server.retention.policy import Policies, from_text, last_due
 from main_server.retention.prove import Proof, prove
 from main_server.retention.runs import repository as runs
 from main_server.retention.runs.repository import Run
@@ -117,12 +117,12 @@ def _run(place: Place, foreseen: Foreseen) -> Done:
     begun = _begin(place, foreseen)
     plan = foreseen.plan
     try:
-        _take_away(place, begun.run_id, plan)
+        _take_away(place, begun.run_id, foreseen)
+        proof = prove(place.engine, place.masters, place.keys, plan.today, foreseen.policies)
     except Exception as error:
         reason = error.detail if isinstance(error, GatepostError) else type(error).__name__
         end_run(place.engine, replace(begun, state="failed", reason=reason))
         raise
-    proof = prove(place.engine, place.masters, place.keys, plan.today)
     state = "done" if proof.holds else "failed"
     ended = replace(begun, state=state, reason="\n".join(proof.left) or None)
     return Done(end_run(place.engine, ended), plan, proof)
@@ -145,15 +145,16 @@ def _begin(place: Place, foreseen: Foreseen) -> Run:
     return begun
 
 
-def _take_away(place: Place, run_id: str, plan: Plan) -> None:
+def _take_away(place: Place, run_id: str, foreseen: Foreseen) -> None:
     engine, patience = place.engine, Patience(place.limits.wait_minutes * 60)
+    plan, shortest = foreseen.plan, foreseen.policies.shortest
     for name in left_over(engine):
         drop_whole(engine, name, plan.today, patience)
     for whole in plan.whole:
         _drop(engine, run_id, plan, whole, patience)
     for part in plan.parts:
         delete_part(engine, run_id, part, plan.today, patience)
-    delete_orphans(engine, {part.day for part in plan.parts}, patience)
+    delete_orphans(engine, last_due(shortest, plan.today), patience)
     with alone(engine):
         for part in plan.parts:
             if part.keys_go:

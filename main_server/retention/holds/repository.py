@@ -4,6 +4,7 @@ One row is shared by each transaction that deletes, and owned by each that sets 
 that is held is deleted by a transaction that didn't know of it yet.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -59,13 +60,19 @@ def read_policies(connection: Connection) -> Policies:
     of_clients = select(clients.c.client_id, clients.c.retention_days).where(
         clients.c.retention_days.is_not(None)
     )
-    held = connection.execute(select(_h.domain, _h.client_id).where(_h.lifted_at.is_(None))).all()
+    held = select(_h.domain, _h.client_id).where(_h.lifted_at.is_(None))
     return Policies(
         {row[0]: row[1] for row in connection.execute(of_domains)},
         {row[0]: row[1] for row in connection.execute(of_clients)},
-        frozenset(row[0] for row in held if row[1] is None),
-        frozenset(row[1] for row in held if row[1] is not None),
+        *_whose(connection.execute(held)),
     )
+
+
+def held_at(connection: Connection, days: Policies, moment: datetime) -> Policies:
+    """The same days, with the holds that were on at that moment."""
+    on = (_h.set_at <= moment, or_(_h.lifted_at.is_(None), _h.lifted_at > moment))
+    held = connection.execute(select(_h.domain, _h.client_id).where(*on))
+    return Policies(days.domains, days.clients, *_whose(held))
 
 
 def list_holds(
@@ -108,6 +115,13 @@ def lake_days(connection: Connection) -> tuple[int, int]:
 
 def set_lake_days(connection: Connection, lake: int, reports: int) -> None:
     connection.execute(update(retention_state).values(lake_days=lake, report_days=reports))
+
+
+def _whose(held: Iterable[Any]) -> tuple[frozenset[str], frozenset[str]]:
+    """Domains that are held whole, and single clients."""
+    found = [(row[0], row[1]) for row in held]
+    domains = frozenset(domain for domain, client_id in found if client_id is None)
+    return domains, frozenset(client_id for _, client_id in found if client_id is not None)
 
 
 def _hold(row: Any) -> Hold:

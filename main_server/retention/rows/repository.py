@@ -2,12 +2,12 @@
 a body, a number or what finds one, and what is counted is counted along an index that has none.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date
 
 from sqlalchemy import BindParameter, Connection, bindparam, text
 
-from main_server.retention.days import Span
+from main_server.retention.days import Span, day_of, end_of
 from main_server.tables import STATUSES
 
 _COUNT = text(
@@ -44,14 +44,15 @@ def count_by_status(connection: Connection, client_id: str, span: Span) -> dict[
     return {row[0]: int(row[1]) for row in connection.execute(_COUNT, values)}
 
 
-def first_message(connection: Connection) -> bytes | None:
-    found: bytes | None = connection.scalar(text("SELECT MIN(message_id) FROM messages"))
-    return found
-
-
-def first_attempt(connection: Connection) -> bytes | None:
-    found: bytes | None = connection.scalar(text("SELECT MIN(message_id) FROM attempts"))
-    return found
+def count_redriven(connection: Connection, client_id: str, span: Span) -> int:
+    """Of those that wait: the others have never come to an end."""
+    query = text(
+        "SELECT COUNT(*) FROM messages FORCE INDEX (ix_messages_status)"
+        " WHERE status = 'queued' AND client_id = :client"
+        " AND message_id >= :first AND message_id < :end AND generation > 0"
+    )
+    values = {"client": client_id, "first": span.first, "end": span.end}
+    return int(connection.scalar(query, values) or 0)
 
 
 def count_all(connection: Connection) -> int:
@@ -79,6 +80,18 @@ def delete_messages(connection: Connection, ids: Sequence[bytes]) -> int:
 def delete_attempts(connection: Connection, ids: Sequence[bytes]) -> int:
     statement = text("DELETE FROM attempts WHERE message_id IN :ids").bindparams(_IDS)
     return connection.execute(statement, {"ids": ids}).rowcount
+
+
+def days_with_attempts(connection: Connection, last: date) -> Iterator[date]:
+    """Up to that one, from day to day along the key: what is between them isn't read."""
+    query = text(
+        "SELECT message_id FROM attempts WHERE message_id >= :first AND message_id < :end"
+        " ORDER BY message_id LIMIT 1"
+    )
+    values = {"first": bytes(16), "end": end_of(last)}
+    while (found := connection.scalar(query, values)) is not None:
+        yield day_of(found)
+        values["first"] = end_of(day_of(found))
 
 
 def orphans(connection: Connection, span: Span, limit: int) -> list[bytes]:

@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 import yaml
+from sqlalchemy import text
 
 from gatepost.cli.main import run
 from infra.dev.engines import MariaServer
+from main_server.database import transact
 from main_server.keys.alone import alone
+from main_server.retention.days import DAY
 from main_server.retention.run import LOCK, AnotherRuns
-from tests.integration.main_server.retention.conftest import OLD, RECENT, Old
+from tests.integration.main_server.retention.conftest import OLD, RECENT, TODAY, Old
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,47 @@ def test_what_is_doubtful_is_refused_and_confirmed_by_its_code(
     assert f"--confirm {code}" in said.err
     assert command("run", "--confirm", "00000000").code == 3
     assert command("run", "--confirm", code).code == 0
+
+
+def test_what_has_come_due_by_a_change_is_the_next_runs(house: Old, command: Command) -> None:
+    """A hold is lifted, and days are shortened: what the last run left is still as it should be."""
+    client = house.a.client_id
+    house.sent(house.a, OLD)
+    house.sent(house.b, TODAY - 20 * DAY)
+    held = command("hold", "--client", client, "--reason", "Case 4711", "--json").json["hold"]
+    assert command("run", "--json").json["messages"] == 0
+    assert f"{client} is on legal hold" in command("prove").out
+    assert command("lift", held, "--reason", "closed").code == 0
+    assert command("set", "--client", house.b.client_id, "--days", "15").code == 0
+    said = command("prove")
+    assert (said.code, said.err) == (0, "")
+    assert f"{client} was on legal hold" in said.out
+    assert command.metric("proof", "left") == 0
+    assert command("run", "--json").json["messages"] == 2
+    assert command("prove", "--json").json["kept"] == []
+
+
+def test_a_run_that_is_yet_to_come_is_nothing_to_rely_on(house: Old, command: Command) -> None:
+    assert command("run").code == 0
+    later = "UPDATE retention_runs SET started_at = started_at + INTERVAL 2 DAY"
+    transact(house.engine, lambda c: c.execute(text(later)))
+    for asked in ("status", "prove"):
+        said = command(asked)
+        assert said.code == 1
+        assert "a clock was ahead then" in said.err
+    assert command("run").code == 3
+    code = command("run", "--dry-run", "--json").json["code"]
+    assert command("run", "--confirm", code).code == 0
+    assert command("prove").code == command("status").code == 0
+
+
+def test_without_a_backup_of_the_keys_the_proof_says_so(house: Old, command: Command) -> None:
+    assert command("run").code == 0
+    assert command("prove", "--json").json["unseen"] == []
+    (house.folder / "b").unlink()
+    said = command("prove")
+    assert said.code == 0
+    assert "no key backup was looked at" in said.out
 
 
 def test_another_run_is_waited_for_by_who_calls(house: Old, command: Command) -> None:

@@ -103,7 +103,7 @@ def test_where_something_stays_rows_go_with_all_that_belongs_to_them(house: Old)
 def test_what_waits_stays_and_so_does_its_key(house: Old) -> None:
     """A redriven message; and what has ended beside it goes."""
     waits, _ended = house.sent(house.a, OLD, 2)
-    house.a.force(waits.message_id, status="queued", delivered_at=None)
+    house.a.force(waits.message_id, status="queued", delivered_at=None, generation=1)
     house.attempt(waits)
     done = house.run()
     assert house.left(house.a) == {OLD: 1}
