@@ -116,7 +116,7 @@ def _put_reports(connection: Connection, facts: Facts, now: datetime, aims: Aims
     for table, rows in facts.reports.items():
         repository.replace_report(connection, table, day, rows)
     repository.see_clients(connection, day, facts.clients)
-    conclude(connection, day, facts.reports, aims)
+    conclude(connection, day, facts.reports, aims, now)
 
 
 def _rows(report: Report, written: Sequence[Row], day: date) -> Rows:

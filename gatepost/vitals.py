@@ -4,6 +4,7 @@ They are published in Redis and kept nowhere: who has died says nothing, and a f
 them as well. Totals count from the start of a process, so that a missed turn costs nothing.
 """
 
+from datetime import timedelta
 from typing import Annotated
 
 import msgspec
@@ -15,6 +16,8 @@ MOST_BYTES = 256 * 1024
 MOST_DOMAINS = 1_000
 MOST_CHARACTERS = 1_000
 """Of what there is to say of one check."""
+ANSWERS_KEPT = timedelta(days=90)
+"""So long main servers keep what was said of answers, and the pipeline can conclude from it."""
 
 Name = Annotated[str, Meta(pattern=r"\A[a-z_]{1,32}\Z")]
 Detail = Annotated[str, Meta(max_length=MOST_CHARACTERS)]

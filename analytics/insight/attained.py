@@ -8,6 +8,8 @@ from analytics.settings import Targets
 from gatepost.insight.figures import Figures
 from gatepost.reports.times import within
 
+DELIVERY, ACCEPTANCE = "delivery", "acceptance"
+
 
 @dataclass(frozen=True, slots=True)
 class Attained:
@@ -38,7 +40,7 @@ def delivery(figures: Figures, targets: Targets) -> Attained:
     total = figures.delivered + figures.failed + figures.waiting
     good = within(figures.spread.times, targets.delivery_seconds * 1000)
     limit = round(targets.delivery_seconds * 1000)
-    return Attained("delivery", limit, targets.delivery_share, good, total)
+    return Attained(DELIVERY, limit, targets.delivery_share, good, total)
 
 
 def acceptance(rows: Iterable[Answers], begin: datetime, targets: Targets) -> Attained:
@@ -48,7 +50,7 @@ def acceptance(rows: Iterable[Answers], begin: datetime, targets: Targets) -> At
         if now.hour >= begin:
             total += now.answered - (before.answered if before else 0)
             good += _good(now, targets) - (_good(before, targets) if before else 0)
-    return Attained("acceptance", targets.accept_ms, targets.accept_share, good, total)
+    return Attained(ACCEPTANCE, targets.accept_ms, targets.accept_share, good, total)
 
 
 def _with_last(rows: Iterable[Answers]) -> Iterator[tuple[Answers, Answers | None]]:

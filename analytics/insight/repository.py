@@ -1,6 +1,6 @@
 """SQL for what is concluded from the reports: what was before, and how large the ledger is."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
 
 import msgspec
@@ -12,7 +12,8 @@ from gatepost.insight.figures import COUNTS, EVERY, Figures, figures_of
 
 FEWEST_ROWS = 100_000
 """Of fewer messages the tables' own pages are most of what the ledger takes."""
-_LOOK_BACK = timedelta(days=7)
+LOOK_BACK = timedelta(days=7)
+"""What a process had answered before a day is looked for in so many days before it."""
 _read_bounds = msgspec.json.Decoder(dict[float, int]).decode
 
 
@@ -70,11 +71,26 @@ def bytes_each(connection: Connection) -> float | None:
     return float(row[1]) / float(row[0])
 
 
+def is_foreseen(connection: Connection, day: date) -> bool:
+    query = text("SELECT 1 FROM report_forecasts WHERE day = :day LIMIT 1")
+    return connection.scalar(query, {"day": day}) is not None
+
+
+def attained_on(connection: Connection, day: date, objective: str) -> list[Mapping[str, object]]:
+    """What was published of it, as it stands there."""
+    query = text(
+        "SELECT day, domain, objective, target_ms, share, good, total FROM report_attainment"
+        " WHERE day = :day AND objective = :objective"
+    )
+    rows = connection.execute(query, {"day": day, "objective": objective}).mappings()
+    return [dict(row) for row in rows]
+
+
 def answers_of(connection: Connection, begin: datetime, end: datetime) -> list[Answers]:
     """Of these hours; and of those before, what had been counted by then."""
     query = text(
         "SELECT hour, process, answered, accepted, within_ms FROM answer_times"
         " WHERE hour >= :before AND hour < :end"
     )
-    rows = connection.execute(query, {"before": begin - _LOOK_BACK, "end": end})
+    rows = connection.execute(query, {"before": begin - LOOK_BACK, "end": end})
     return [Answers(row[0], row[1], row[2], row[3], _read_bounds(row[4])) for row in rows]

@@ -112,11 +112,11 @@ def read_unusual(connection: Connection, asked: Asked) -> list[Unusual]:
 
 
 def read_foreseen(connection: Connection, asked: Asked) -> list[Foreseen]:
-    """As of the last of the days that there is."""
+    """As of the last of the days that was published: nothing of who has been silent too long."""
     query = text(
         "SELECT target, at_most, at_present, earliest, expected, latest, words"
-        " FROM report_forecasts WHERE domain = :domain AND day = (SELECT MAX(day)"
-        " FROM report_forecasts WHERE domain = :domain AND day <= :last) ORDER BY target"
+        " FROM report_forecasts WHERE domain = :domain"
+        " AND day = (SELECT MAX(day) FROM lake_manifest WHERE day <= :last) ORDER BY target"
     )
     return [
         Foreseen(row[0], row[1], row[2], _day(row[3]), _day(row[4]), _day(row[5]), row[6])

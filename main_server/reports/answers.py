@@ -7,20 +7,18 @@ costs nothing: the totals are those of the metrics.
 
 import asyncio
 from contextlib import suppress
-from datetime import timedelta
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from gatepost.clock import Clock, from_ms
 from gatepost.loops import pause
-from gatepost.vitals import Answered
+from gatepost.vitals import ANSWERS_KEPT, Answered
 from main_server.database import Ledger, transact
 from main_server.overview.heard import Heard
 from main_server.reports import repository
 
 WRITE_SECONDS = 10.0
-KEPT = timedelta(days=90)
 
 
 async def answers_loop(stop: asyncio.Event, ledger: Ledger, clock: Clock, heard: Heard) -> None:
@@ -37,7 +35,7 @@ async def keep(ledger: Ledger, clock: Clock, answers: dict[str, Answered]) -> No
 
     def write(connection: Connection) -> None:
         repository.put_answers(connection, hour, answers)
-        repository.forget_answers(connection, now - KEPT)
+        repository.forget_answers(connection, now - ANSWERS_KEPT)
 
     if answers:
         await ledger.run(transact, write)

@@ -1,6 +1,7 @@
 """What is concluded from a day's reports, in the transaction that publishes the day."""
 
 import json
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ import pytest
 from sqlalchemy import insert
 
 from analytics import pages
+from analytics.insight import repository
 from analytics.insight.conclude import conclude
 from analytics.ledger.connection import create_ledger_engine
+from analytics.reports.day import REPORTS
 from analytics.settings import Aims, Capacity, Targets
 from gatepost.insight.figures import COUNTS
 from gatepost.insight.repository import Asked
@@ -21,6 +24,8 @@ from tests.integration.analytics.conftest import Heard, Ledger, Nights
 from tests.integration.analytics.days import SEVENTH, Message, at, night_after
 
 DAY = timedelta(days=1)
+Reports = dict[str, list[dict[str, Any]]]
+"""The rows of a day, by the names of their tables."""
 AIMS = Aims(Targets(), Capacity(messages_per_second=2, ledger_gigabytes=10), 30)
 
 
@@ -33,26 +38,39 @@ class Days:
 
     def put(self, day: date, *clients: tuple[str, int], failed: int = 0, slow: int = 0) -> None:
         """Each client by its id and how many it sent."""
-        reports: dict[str, list[dict[str, Any]]] = {
-            "report_hours": [], "report_failures": [], "report_delivery_times": []
-        }  # fmt: skip
-        for client, accepted in clients:
-            key = {"day": day, "hour": 9, "domain": client.partition(":")[0], "client_id": client}
-            counts = dict.fromkeys(("erased", "duplicates", "waiting", "retries"), 0)
-            delivered = {"accepted": accepted, "delivered": accepted - failed, "failed": failed}
-            reports["report_hours"].append(key | counts | delivered)
-            for bucket, number in ((50, accepted - failed - slow), (150, slow)):
-                times = {"bucket": bucket, "delivered": number}
-                reports["report_delivery_times"].append(key | times)
-            if failed:
-                reports["report_failures"].append(key | {"reason": "refused", "failed": failed})
         with self.engine.begin() as connection:
             connection.execute(insert(metadata.tables["lake_manifest"]), _manifest(day))
-            conclude(connection, day, reports, AIMS)
+        self.conclude(day, _reports(day, clients, failed, slow), night_after(day))
+
+    def rebuild(self, day: date, now: datetime, *clients: tuple[str, int]) -> None:
+        self.conclude(day, _reports(day, clients), now)
+
+    def conclude(self, day: date, found: Reports, now: datetime) -> None:
+        with self.engine.begin() as connection:
+            conclude(connection, day, found, AIMS, now)
 
     def weeks(self, number: int, *clients: tuple[str, int], until: date = SEVENTH) -> None:
         for n in range(number * 7, 0, -1):
             self.put(until - DAY * n, *clients)
+
+
+def _reports(
+    day: date, clients: Sequence[tuple[str, int]], failed: int = 0, slow: int = 0
+) -> Reports:
+    found: Reports = {report.table: [] for report, _ in REPORTS}
+    for client, accepted in clients:
+        key = {"day": day, "hour": 9, "domain": client.partition(":")[0], "client_id": client}
+        counts = dict.fromkeys(("erased", "duplicates", "waiting", "retries"), 0)
+        delivered = {"accepted": accepted, "delivered": accepted - failed, "failed": failed}
+        found["report_hours"].append(key | counts | delivered)
+        for bucket, number in ((50, accepted - failed - slow), (150, slow)):
+            times = {"bucket": bucket, "delivered": number}
+            found["report_delivery_times"].append(key | times)
+        ended = {"bucket": 8, "delivered": accepted - failed, "failed": failed}
+        found["report_attempts"].append(key | ended)
+        if failed:
+            found["report_failures"].append(key | {"reason": "refused", "failed": failed})
+    return found
 
 
 def _manifest(day: date) -> dict[str, Any]:
@@ -140,7 +158,7 @@ def _latest(ledger: Ledger, domain: str, target: str) -> list[dict[str, Any]]:
 
 
 def test_how_long_answers_took_is_taken_from_what_processes_said(
-    days: Days, ledger: Ledger
+    days: Days, ledger: Ledger, answered: Callable[..., None]
 ) -> None:
     """Totals since their start: of the day is what came on top, of a new process all of it."""
     begin = datetime(2026, 9, 7)
@@ -150,14 +168,90 @@ def test_how_long_answers_took_is_taken_from_what_processes_said(
         _answers(begin + timedelta(hours=4), "b", 100, 50),
         _answers(begin + timedelta(hours=24), "a", 9_000, 9_000),
     ]
-    transact(ledger.engine, lambda c: c.execute(insert(metadata.tables["answer_times"]), rows))
-    try:
-        days.put(SEVENTH, ("a.example:x", 5))
-    finally:
-        ledger.empty("answer_times")
-    found = {(r["domain"], r["objective"]): r for r in ledger.rows("report_attainment")}
-    accept = found["", "acceptance"]
-    assert (accept["good"], accept["total"]) == (399 + 50, 400 + 100)
+    answered(*rows)
+    days.put(SEVENTH, ("a.example:x", 5))
+    assert _acceptance(ledger) == (399 + 50, 400 + 100)
+
+
+@pytest.fixture
+def answered(ledger: Ledger) -> Iterator[Callable[..., None]]:
+    """Has main servers note what was said of answers."""
+
+    def note(*rows: dict[str, Any]) -> None:
+        table = metadata.tables["answer_times"]
+        transact(ledger.engine, lambda c: c.execute(insert(table), rows))
+
+    yield note
+    ledger.empty("answer_times")
+
+
+def _acceptance(ledger: Ledger) -> tuple[int, int]:
+    (found,) = [r for r in ledger.rows("report_attainment") if r["objective"] == "acceptance"]
+    return found["good"], found["total"]
+
+
+def test_a_day_keeps_what_was_said_of_its_answers_when_these_are_forgotten(
+    days: Days, ledger: Ledger, answered: Callable[..., None]
+) -> None:
+    """Without what a process had answered before the day, all since its start would be the day's;
+    without the day itself, nothing."""
+    begin, sent = datetime(2026, 9, 7), ("a.example:x", 5)
+    answered(
+        _answers(begin - timedelta(hours=1), "a", 1_000, 900),
+        _answers(begin + timedelta(hours=3), "a", 1_400, 1_299),
+    )
+    days.put(SEVENTH, sent)
+    days.rebuild(SEVENTH, begin + DAY * 80, sent)
+    assert _acceptance(ledger) == (399, 400)
+    ledger.ask_to("DELETE FROM answer_times WHERE hour < '2026-09-07'")
+    days.rebuild(SEVENTH, begin + DAY * 84, sent)
+    assert _acceptance(ledger) == (399, 400)
+    ledger.ask_to("DELETE FROM answer_times")
+    days.rebuild(SEVENTH, begin + DAY * 200, sent)
+    assert _acceptance(ledger) == (399, 400)
+    delivery = [r for r in ledger.rows("report_attainment") if r["objective"] == "delivery"]
+    assert [(r["domain"], r["total"]) for r in delivery] == [("", 5), ("a.example", 5)]
+
+
+def test_a_day_that_is_first_published_too_late_says_nothing_of_answers(
+    days: Days, ledger: Ledger, answered: Callable[..., None]
+) -> None:
+    answered(_answers(datetime(2026, 9, 7, 3), "a", 1_400, 1_299))
+    days.rebuild(SEVENTH, datetime(2026, 12, 1), ("a.example:x", 5))
+    assert {r["objective"] for r in ledger.rows("report_attainment")} == {"delivery"}
+
+
+def test_what_was_foreseen_on_a_day_stays_when_it_is_published_again(
+    days: Days, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It went by how large the ledger was on that night, which nobody knows later (I13)."""
+    monkeypatch.setattr(repository, "bytes_each", lambda _: 1_000.0)
+    days.weeks(3, ("a.example:x", 3_000))
+    before = ledger.rows("report_forecasts")
+    assert "1,000 bytes each" in _latest(ledger, "", "size")[0]["words"]
+    monkeypatch.setattr(repository, "bytes_each", lambda _: 2_000.0)
+    days.rebuild(SEVENTH - DAY, datetime(2026, 10, 1), ("a.example:x", 3_000))
+    assert ledger.rows("report_forecasts") == before
+
+
+def test_days_on_which_nothing_was_sent_count_in_what_is_foreseen(
+    days: Days, ledger: Ledger
+) -> None:
+    """As nothing; and who has sent nothing for five weeks, of them nothing is foreseen."""
+    for n in range(56, 0, -1):
+        day = SEVENTH - DAY * n
+        office = [("office.example:x", 700)] if day.weekday() < 5 else []
+        quiet = [("quiet.example:x", 900)] if n > 35 else []
+        days.put(day, ("daily.example:x", 100), *office, *quiet)
+    assert _latest(ledger, "office.example", "volume")[0]["at_present"] == pytest.approx(500)
+    assert _latest(ledger, "daily.example", "volume")[0]["at_present"] == pytest.approx(100)
+    assert _latest(ledger, "quiet.example", "volume") == []
+    with days.engine.connect() as connection:
+        found = read_reports(connection, Asked(SEVENTH - DAY, SEVENTH - DAY, "quiet.example"))
+        before = Asked(SEVENTH - DAY * 36, SEVENTH - DAY * 36, "quiet.example")
+        early = read_reports(connection, before)
+    assert found.foreseen == []
+    assert [one.target for one in early.foreseen] == ["volume"], "when it wasn't quiet yet"
 
 
 def _answers(hour: datetime, process: str, answered: int, quick: int) -> dict[str, Any]:
