@@ -11,7 +11,7 @@ that is killed between publishing and writing leaves nothing undone.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -23,9 +23,9 @@ from analytics.ledger.repository import Published
 from analytics.settings import AnalyticsSettings
 from gatepost.identity import is_domain
 from gatepost.insight.rendering import Whole
-from gatepost.insight.repository import Asked, read_domains_by_day
+from gatepost.insight.repository import Asked, read_days_of_all
 from gatepost.insight.shapes import Reports
-from gatepost.insight.suppression import DomainsByDay, for_others
+from gatepost.insight.suppression import OfAll, for_others
 from gatepost.insight.view import read_reports
 from gatepost.logs import Log
 from gatepost.whole_file import replace_file
@@ -91,7 +91,7 @@ class _Writer:
     def write(self, span: Span, made: str) -> None:
         """Those of the domains, then that of all: it says that all of them are there."""
         with self._connection.begin():
-            days = read_domains_by_day(self._connection, *span)
+            days = read_days_of_all(self._connection, *span)
             found = [(one, self._read(span, one)) for one in sorted(_domains(days))]
             every = for_others(self._read(span, None), days, self._fewest)
         for domain, reports in found:
@@ -135,9 +135,9 @@ def _beside(folder: Path, span: Span) -> Iterator[tuple[str, str]]:
             yield f"{day:%d}", f"{day}.html"
 
 
-def _domains(days: DomainsByDay) -> set[str]:
+def _domains(days: Mapping[str, OfAll]) -> set[str]:
     """Names that the ledger has checked; they are names of folders here, so they are once more."""
-    return {one for counts in days.values() for one in counts if is_domain(one)}
+    return {one for day in days.values() for one in day.domains if is_domain(one)}
 
 
 def _run(one: Published) -> str:

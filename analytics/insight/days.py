@@ -9,7 +9,7 @@ from datetime import date
 
 import msgspec
 
-from gatepost.insight.figures import COUNTS, EVERY, OF_AN_HOUR, Figures, Spread, together
+from gatepost.insight.figures import COUNTS, EVERY, OF_AN_HOUR, Figures, Spread, Tries, together
 
 Rows = Sequence[Mapping[str, object]]
 Key = tuple[str, str]
@@ -54,12 +54,29 @@ def _pieces(reports: Mapping[str, Rows]) -> Iterator[tuple[Key, Figures]]:
     for row in reports["report_hours"]:
         counts = {name: _int(row[name]) for name in COUNTS}
         hours = {_int(row["hour"]): [counts[name] for name in OF_AN_HOUR]}
-        yield _key(row), Figures(**counts, spread=Spread(hours=hours))
+        yield _key(row), Figures(**counts, spread=Spread(hours=hours, tries=Tries()))
     for row in reports["report_failures"]:
         yield _key(row), Figures(spread=Spread(reasons={str(row["reason"]): _int(row["failed"])}))
     for row in reports["report_delivery_times"]:
-        times = {_int(row["bucket"]): _int(row["delivered"])}
-        yield _key(row), Figures(spread=Spread(times=times))
+        yield _key(row), Figures(spread=Spread(times=_bucket(row, "delivered")))
+    for key, tries in _tries(reports):
+        yield key, Figures(spread=Spread(tries=tries))
+
+
+def _tries(reports: Mapping[str, Rows]) -> Iterator[tuple[Key, Tries]]:
+    for row in reports["report_attempts"]:
+        ended = {name: _bucket(row, name) for name in ("delivered", "failed")}
+        yield _key(row), Tries(**ended)
+    for row in reports["report_attempt_times"]:
+        yield _key(row), Tries(took=_bucket(row, "retried", "failed"))
+    for row in reports["report_queue_times"]:
+        yield _key(row), Tries(**{str(row["wait"]): _bucket(row, "waits")})
+
+
+def _bucket(row: Mapping[str, object], *names: str) -> dict[int, int]:
+    """What the row has counted, by its bucket; nothing of none."""
+    count = sum(_int(row[name]) for name in names)
+    return {_int(row["bucket"]): count} if count else {}
 
 
 def _key(row: Mapping[str, object]) -> Key:

@@ -12,6 +12,8 @@ WIDTH, HEIGHT = 1000.0, 100.0
 GAP = 0.18
 """Between two columns, as a share of a column."""
 _TICKS = 5
+_SHORT = 3
+"""Characters. Of labels that are no longer, there is room for twice as many."""
 Format = Callable[[float], str]
 
 
@@ -200,7 +202,8 @@ def _powers(values: Sequence[float]) -> tuple[int, int]:
 
 def _places(labels: Sequence[str]) -> list[Mark]:
     """A few labels, evenly: more than that nobody can read on a phone."""
-    every = max(1, ceil(len(labels) / _TICKS))
+    short = all(len(one) <= _SHORT for one in labels)
+    every = max(1, ceil(len(labels) / (2 * _TICKS if short else _TICKS)))
     return [
         Mark(round(100 * (n + 0.5) / len(labels), 2), label)
         for n, label in enumerate(labels)

@@ -19,12 +19,26 @@ EVERY = ""
 """In the place of a client: all of the domain's; in that of a domain: all domains."""
 
 
+class Tries(msgspec.Struct, frozen=True):
+    """By bucket: waits in the queue for the `first` attempt and for one `again`; messages that were
+    `delivered` or have `failed`, by how many attempts they took; how long attempts `took` that did
+    not deliver."""
+
+    first: dict[int, int] = {}
+    again: dict[int, int] = {}
+    delivered: dict[int, int] = {}
+    failed: dict[int, int] = {}
+    took: dict[int, int] = {}
+
+
 class Spread(msgspec.Struct, frozen=True):
     """How it is spread over hours (by the names of OF_AN_HOUR), reasons and buckets of times."""
 
     hours: dict[int, list[int]] = {}
     reasons: dict[str, int] = {}
     times: dict[int, int] = {}
+    tries: Tries | None = None
+    """None of a day that a release has added up which did not know of them."""
 
 
 NOWHERE = Spread()
@@ -42,19 +56,12 @@ class Figures:
     spread: Spread = NOWHERE
 
     @property
-    def p50_ms(self) -> float | None:
-        return quantile(self.spread.times, 0.5)
-
-    @property
     def p95_ms(self) -> float | None:
         return quantile(self.spread.times, 0.95)
 
-    @property
-    def p99_ms(self) -> float | None:
-        return quantile(self.spread.times, 0.99)
 
-
-NOTHING = Figures()
+NOTHING = Figures(spread=Spread(tries=Tries()))
+"""Of a day on which somebody is known to have sent nothing."""
 _read_spread = msgspec.json.Decoder(Spread).decode
 
 
@@ -69,6 +76,7 @@ def together(parts: Iterable[Figures]) -> Figures:
     hours: dict[int, list[int]] = {}
     reasons: dict[str, int] = {}
     times: dict[int, int] = {}
+    tries = _Tried()
     for part in parts:
         for name in COUNTS:
             sums[name] += getattr(part, name)
@@ -77,7 +85,26 @@ def together(parts: Iterable[Figures]) -> Figures:
             hours[hour] = [a + b for a, b in zip(before, counts, strict=True)]
         _add(reasons, part.spread.reasons)
         _add(times, part.spread.times)
-    return Figures(**sums, spread=Spread(_in_order(hours), _in_order(reasons), _in_order(times)))
+        tries.add(part.spread.tries)
+    spread = Spread(_in_order(hours), _in_order(reasons), _in_order(times), tries.sum())
+    return Figures(**sums, spread=spread)
+
+
+class _Tried:
+    """The sum of what is known of tries."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, dict[int, int]] = {}
+
+    def add(self, tries: Tries | None) -> None:
+        if tries is not None:
+            for name in Tries.__struct_fields__:
+                _add(self._counts.setdefault(name, {}), getattr(tries, name))
+
+    def sum(self) -> Tries | None:
+        if not self._counts:
+            return None
+        return Tries(**{name: _in_order(counts) for name, counts in self._counts.items()})
 
 
 def _add(to: dict[K, int], counts: Mapping[K, int]) -> None:

@@ -1,10 +1,11 @@
 """The charts of a report, and its figures beside those of the four weeks before. Pure."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gatepost.insight.charts import About, Chart, Series, columns, lines
-from gatepost.insight.shapes import OfPlace, Period, Reports, Senders
+from gatepost.insight.shapes import OfPlace, Period, Reports, Senders, Times
 from gatepost.insight.words import figure, milliseconds, reason, share
 from gatepost.reports.times import A_DOUBLING, begin_of
 
@@ -28,18 +29,16 @@ def charts_of(reports: Reports) -> list[Chart]:
         return [*course, *([_accepted_by_hour(reports)] if reports.hours else [])]
     failures = [_failures(reports)] if reports.reasons else []
     senders = [_senders(reports)] if any(reports.senders_by_place) and course else []
-    return [*course, _distribution(reports), _hours(reports), *failures, *senders]
+    took = ("delivered", "delivered", reports.buckets)
+    distribution = by_doublings("distribution", "How long deliveries took", [took])
+    return [*course, distribution, _hours(reports), *failures, *senders]
 
 
 def cards_of(reports: Reports) -> list[Card]:
     now, before = reports.whole, reports.before
-    counts, times = now.counts, now.times
+    counts = now.counts
     accepted = Card("Accepted", figure(counts.accepted), _daily(now, before, "accepted"))
-    within = Card(
-        "Delivered within",
-        milliseconds(times.p95),
-        f"19 of 20; half within {_unbroken(times.p50)}, 99 of 100 within {_unbroken(times.p99)}",
-    )
+    within = card_of("Delivered within", now.times, none_in(reports))
     if reports.fewest is not None:
         return [accepted, within]
     done = counts.delivered + counts.failed
@@ -51,6 +50,19 @@ def cards_of(reports: Reports) -> list[Card]:
         within,
         *([_different(reports.senders)] if reports.senders else []),
     ]
+
+
+def none_in(reports: Reports) -> str:
+    """What is said where there are no times."""
+    return "none" if reports.fewest is None else "none, or too few to be told"
+
+
+def card_of(name: str, times: Times, none: str) -> Card:
+    if times.p95 is None:
+        return Card(name, milliseconds(None), none)
+    half, most = _unbroken(times.p50), _unbroken(times.p99)
+    more = f"19 of 20; half within {half}, 99 of 100 within {most}"
+    return Card(name, milliseconds(times.p95), more)
 
 
 def _different(senders: Senders) -> Card:
@@ -114,16 +126,23 @@ def _times(reports: Reports) -> Chart:
     return lines(about, series, milliseconds)
 
 
-def _distribution(reports: Reports) -> Chart:
-    """By doublings: what is read from single buckets would be noise."""
-    found: dict[int, int] = {}
-    for bucket, count in reports.buckets.items():
-        found[bucket // A_DOUBLING] = found.get(bucket // A_DOUBLING, 0) + count
-    steps = range(min(found), max(found) + 1) if found else range(0)
+def by_doublings(
+    name: str, title: str, parts: Sequence[tuple[str, str, Mapping[int, int]]]
+) -> Chart:
+    """How long something took, each part by its kind and its words. By doublings: what is read from
+    single buckets would be noise."""
+    found = [Counter[int]() for _ in parts]
+    for sums, (*_, buckets) in zip(found, parts, strict=True):
+        for bucket, count in buckets.items():
+            sums[bucket // A_DOUBLING] += count
+    seen = {n for sums in found for n in sums}
+    steps = range(min(seen), max(seen) + 1) if seen else range(0)
     labels = [f"up to {milliseconds(begin_of((n + 1) * A_DOUBLING))}" for n in steps]
-    values: list[float | None] = [float(found.get(n, 0)) for n in steps]
-    about = About("distribution", "How long deliveries took", "Time", labels)
-    return columns(about, [Series("delivered", "delivered", values)], figure)
+    series = [
+        Series(kind, words, [float(sums[n]) for n in steps])
+        for sums, (kind, words, _) in zip(found, parts, strict=True)
+    ]
+    return columns(About(name, title, "Time", labels), series, figure)
 
 
 def _hours(reports: Reports) -> Chart:

@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from gatepost.insight.pictures import cards_of, charts_of
 from gatepost.insight.shapes import Reports
+from gatepost.insight.waiting import waiting_of
 from gatepost.insight.words import figure, milliseconds, share
 
 BODY = "insight/body.html"
@@ -43,7 +44,12 @@ def with_reports(environment: Environment, *others: BaseLoader) -> None:
 
 def shown(reports: Reports) -> dict[str, Any]:
     """What the body wants to be given, but for `link`."""
-    return {"reports": reports, "cards": cards_of(reports), "pictures": charts_of(reports)}
+    return {
+        "reports": reports,
+        "cards": cards_of(reports),
+        "pictures": charts_of(reports),
+        "waiting": waiting_of(reports),
+    }
 
 
 class Whole:

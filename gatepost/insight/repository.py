@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 from gatepost.clock import iso, to_ms
 from gatepost.insight.figures import COUNTS, EVERY, Figures, figures_of
 from gatepost.insight.shapes import Attained, Foreseen, LastRun, OfGroup, Unusual
-from gatepost.insight.suppression import DomainsByDay
+from gatepost.insight.suppression import OfAll
 
 MOST_UNUSUAL = 50
 Days = Mapping[date, Figures]
@@ -87,15 +87,27 @@ def _groups_of(asked: Asked) -> tuple[str, str]:
     return "domain", "domain <> '' AND client_id = ''"
 
 
-def read_domains_by_day(connection: Connection, first: date, last: date) -> DomainsByDay:
-    query = text(
+def read_days_of_all(connection: Connection, first: date, last: date) -> dict[str, OfAll]:
+    """All domains together, of each day on which anything was sent."""
+    domains = text(
         "SELECT day, domain, accepted FROM report_days"
         " WHERE domain <> '' AND client_id = '' AND day BETWEEN :first AND :last"
     )
-    found: dict[str, dict[str, int]] = {}
-    for day, domain, accepted in connection.execute(query, {"first": first, "last": last}):
-        found.setdefault(str(day), {})[domain] = accepted
-    return found
+    attained = text(
+        "SELECT day, objective, target_ms, share, good, total FROM report_attainment"
+        " WHERE domain = '' AND day BETWEEN :first AND :last ORDER BY day, objective"
+    )
+    asked = Asked(first, last)
+    by_domain: dict[date, dict[str, int]] = {}
+    for day, domain, accepted in connection.execute(domains, asked.values):
+        by_domain.setdefault(day, {})[domain] = accepted
+    kept: dict[date, list[Attained]] = {}
+    for day, *target in connection.execute(attained, asked.values):
+        kept.setdefault(day, []).append(Attained(*target))
+    return {
+        str(day): OfAll(figures, by_domain.get(day, {}), kept.get(day, []))
+        for day, figures in read_days(connection, asked).items()
+    }
 
 
 def read_unusual(connection: Connection, asked: Asked) -> list[Unusual]:
@@ -103,7 +115,7 @@ def read_unusual(connection: Connection, asked: Asked) -> list[Unusual]:
     narrowed = " AND domain = :domain" if asked.domain else " AND client_id = ''"
     narrowed += " AND client_id = :client" if asked.client_id else ""
     query = text(
-        "SELECT day, domain, client_id, measure, score, words FROM report_anomalies"
+        "SELECT day, domain, client_id, measure, score, words, value, usual FROM report_anomalies"
         f" WHERE day BETWEEN :first AND :last{narrowed}"
         f" ORDER BY day DESC, ABS(score) DESC, domain, client_id, measure LIMIT {MOST_UNUSUAL}"
     )

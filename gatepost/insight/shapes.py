@@ -38,6 +38,28 @@ class OfPlace(msgspec.Struct, frozen=True):
     reasons: dict[str, int]
 
 
+class Measured(msgspec.Struct, frozen=True):
+    """Times that were measured: what is read of them, and how many there were by bucket."""
+
+    times: Times
+    buckets: dict[int, int]
+
+
+class Attempts(msgspec.Struct, frozen=True):
+    """What is known of waits in the queue and of attempts, on so many of the days."""
+
+    days: int
+    first: Measured
+    """Waits for the first attempt."""
+    again: Measured
+    """Waits for another one."""
+    took: Measured
+    """Attempts that did not deliver."""
+    messages: list[list[int]]
+    """That have ended, of each of gatepost.insight.said.STEPS: delivered, failed; of one that
+    isn't shown, nothing."""
+
+
 class OfGroup(msgspec.Struct, frozen=True):
     """A client, or a domain. What isn't shown is None."""
 
@@ -86,6 +108,8 @@ class Unusual(msgspec.Struct, frozen=True):
     measure: str
     score: float
     words: str
+    value: float
+    usual: float
 
 
 class Foreseen(msgspec.Struct, frozen=True):
@@ -140,6 +164,8 @@ class Reports(msgspec.Struct, frozen=True, kw_only=True):
     """Of each hour of the day: accepted, delivered, failed; of one that isn't shown, nothing."""
     reasons: dict[str, int]
     buckets: dict[int, int]
+    attempts: Attempts | None = None
+    """None where nobody has added them up: releases before this one."""
     grouped_by: str
     """client or domain."""
     fewest: int | None = None

@@ -1,21 +1,47 @@
 """Reports of all domains, for others than those who run the place: small groups are not in them.
 
-A group (a domain, an hour, a reason) with fewer than `fewest` messages is not shown, nor anything
-that a total would give away: there are always two hidden ones at least, `fewest` messages together.
+A day with fewer than `fewest` messages is not in them at all, whatever it has to say. Of the others
+a group (a domain, an hour, messages that took so many attempts) with fewer is not shown, nor
+anything that a total would give away: there are always two hidden ones at least, `fewest` messages
+together. How long something took, and which share kept to a target, is told of all domains together
+and of no day on which there were fewer.
+
 What is shown of a month is the sum of what is shown of its days, so that the pages of days, held
-against that of the month, tell nothing more. How long deliveries took is shown for all together.
+against that of the month, tell nothing more.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
 
-from gatepost.insight.shapes import Counts, OfGroup, OfPlace, Reports
+from gatepost.insight.figures import Figures, Spread, Tries, together
+from gatepost.insight.said import attempts_in, counts_in, period_of, step_of, times_in
+from gatepost.insight.shapes import (
+    Attained,
+    Attempts,
+    Foreseen,
+    Measured,
+    OfGroup,
+    OfPlace,
+    Reports,
+    Unusual,
+)
 
 K = TypeVar("K", int, str)
-DomainsByDay = Mapping[str, Mapping[str, int]]
-"""Of each day: how many messages each domain sent."""
+_NOT_ENDED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class OfAll:
+    """A day of all domains together; how many messages each of them sent; how far all together
+    kept to each target."""
+
+    figures: Figures
+    domains: Mapping[str, int]
+    attained: Sequence[Attained]
 
 
 def visible(counts: Mapping[K, int], fewest: int) -> dict[K, int]:
@@ -29,38 +55,68 @@ def visible(counts: Mapping[K, int], fewest: int) -> dict[K, int]:
     return shown
 
 
-def for_others(reports: Reports, days: DomainsByDay, fewest: int) -> Reports:
-    """`days` are all domains, of each day of the report."""
-    shown = {day: counts for day, counts in days.items() if sum(counts.values()) >= fewest}
-    groups: dict[str, int] = {}
-    for counts in shown.values():
-        for domain, count in visible(counts, fewest).items():
-            groups[domain] = groups.get(domain, 0) + count
-    whole = sum(sum(counts.values()) for counts in shown.values())
+def for_others(reports: Reports, days: Mapping[str, OfAll], fewest: int) -> Reports:
+    """`days` are those of the report on which anything was sent."""
+    shown = {day: one for day, one in days.items() if one.figures.accepted >= fewest}
+    told = {day: _told(one.figures, fewest) for day, one in shown.items()}
+    whole = together(told.values())
     return msgspec.structs.replace(
         reports,
         fewest=fewest,
-        whole=msgspec.structs.replace(reports.whole, counts=_accepted(whole)),
+        whole=period_of(len(told), whole),
         before=None,
-        places=[_place(one, shown) for one in reports.places],
-        hours=_hours(reports, fewest) if len(reports.places) == 1 and shown else [],
+        places=[_place(one.place, told) for one in reports.places],
+        hours=_hours(reports, fewest) if len(reports.places) == 1 and told else [],
         reasons={},
         buckets={},
-        groups=_groups(groups, whole),
+        attempts=_attempts(attempts_in(told.values(), whole)),
+        groups=_groups([one.domains for one in shown.values()], whole.accepted, fewest),
         more_groups=0,
         senders=None,
         senders_by_place=[],
         busiest=[],
         newcomers=[],
         silent=[],
-        unusual=[one for one in reports.unusual if not one.domain and one.day in shown],
+        unusual=[one for one in reports.unusual if _is_told(one, told, fewest)],
+        foreseen=_foreseen(reports.foreseen, fewest),
+        attained=_attained([shown[day].attained for day in sorted(shown, reverse=True)], fewest),
     )
 
 
-def _place(place: OfPlace, shown: DomainsByDay) -> OfPlace:
-    known = shown.get(place.place)
-    counts = None if known is None else _accepted(sum(known.values()))
-    return OfPlace(place.place, counts, place.times, {})
+def _told(figures: Figures, fewest: int) -> Figures:
+    """What a day has to say to others: how many were accepted, as what became of few would tell of
+    them; and how long it took, where that is of enough."""
+    times, tries = _enough(figures.spread.times, fewest), figures.spread.tries
+    if tries is not None:
+        tries = Tries(
+            first=_enough(tries.first, fewest),
+            again=_enough(tries.again, fewest),
+            delivered=_ended(tries, figures.accepted, fewest),
+            took=_enough(tries.took, fewest),
+        )
+    return Figures(figures.accepted, spread=Spread(times=times, tries=tries))
+
+
+def _ended(tries: Tries, accepted: int, fewest: int) -> dict[int, int]:
+    """By how many attempts it took; whether messages were delivered then, or had failed, isn't
+    told. Those that have not ended are what would be left."""
+    ended = Counter(tries.delivered) + Counter(tries.failed)
+    steps = Counter({_NOT_ENDED: accepted - ended.total()})
+    for bucket, count in ended.items():
+        steps[step_of(bucket)] += count
+    shown = visible(steps, fewest)
+    return {bucket: count for bucket, count in ended.items() if step_of(bucket) in shown}
+
+
+def _enough(counts: dict[int, int], fewest: int) -> dict[int, int]:
+    return counts if sum(counts.values()) >= fewest else {}
+
+
+def _place(name: str, told: Mapping[str, Figures]) -> OfPlace:
+    found = told.get(name)
+    if found is None:
+        return OfPlace(name, None, times_in({}), {})
+    return OfPlace(name, counts_in(found), times_in(found.spread.times), {})
 
 
 def _hours(reports: Reports, fewest: int) -> list[list[int]]:
@@ -69,13 +125,46 @@ def _hours(reports: Reports, fewest: int) -> list[list[int]]:
     return [[shown[n], 0, 0] if n in shown else [] for n in range(len(reports.hours))]
 
 
-def _groups(shown: Mapping[str, int], whole: int) -> list[OfGroup]:
+def _attempts(found: Attempts | None) -> Attempts | None:
+    """Without distributions of times: of their ends there are few."""
+    if found is None:
+        return None
+    first, again, took = (Measured(one.times, {}) for one in (found.first, found.again, found.took))
+    messages = [counts if any(counts) else [] for counts in found.messages]
+    return Attempts(found.days, first, again, took, messages)
+
+
+def _groups(days: Iterable[Mapping[str, int]], whole: int, fewest: int) -> list[OfGroup]:
+    shown: dict[str, int] = {}
+    for domains in days:
+        for domain, count in visible(domains, fewest).items():
+            shown[domain] = shown.get(domain, 0) + count
     ranked = sorted(shown, key=lambda one: (-shown[one], one))
     groups = [OfGroup(name, shown[name], None, None, None) for name in ranked]
     others = whole - sum(shown.values())
     return [*groups, OfGroup("others", others, None, None, None)] if others else groups
 
 
-def _accepted(count: int) -> Counts:
-    """Nothing but that: what became of few messages would tell of them."""
-    return Counts(count, 0, 0, 0, 0, 0, 0)
+def _is_told(one: Unusual, told: Mapping[str, Figures], fewest: int) -> bool:
+    """What is usual is so of other days: where that is little, they had little."""
+    if one.domain or one.day not in told:
+        return False
+    if one.measure == "delivery_p95":
+        return bool(told[one.day].spread.times)
+    return min(one.value, one.usual) >= fewest
+
+
+def _foreseen(found: list[Foreseen], fewest: int) -> list[Foreseen]:
+    """It begins with how much there is on an average day."""
+    levels = [one.at_present for one in found if one.target == "volume"]
+    return found if all(level >= fewest for level in levels) else []
+
+
+def _attained(days: Iterable[Sequence[Attained]], fewest: int) -> list[Attained]:
+    """From the last day on: a target that was changed on the way stands behind what it is."""
+    found: dict[tuple[str, int, float], tuple[int, int]] = {}
+    for one in (one for day in days for one in day if one.total >= fewest):
+        key = (one.objective, one.target_ms, one.share)
+        good, total = found.get(key, (0, 0))
+        found[key] = good + one.good, total + one.total
+    return [Attained(*key, *found[key]) for key in sorted(found, key=lambda key: key[0])]

@@ -5,10 +5,11 @@ from datetime import timedelta
 from sqlalchemy import Connection
 
 from gatepost.insight import repository
-from gatepost.insight.figures import COUNTS, NOTHING, OF_AN_HOUR, Figures, together
+from gatepost.insight.figures import NOTHING, OF_AN_HOUR, Figures, together
 from gatepost.insight.people import people_of
 from gatepost.insight.repository import Asked, Days
-from gatepost.insight.shapes import Busy, Counts, OfPlace, Period, Reports, Times
+from gatepost.insight.said import attempts_in, counts_in, period_of, times_in
+from gatepost.insight.shapes import Busy, OfPlace, Reports
 from gatepost.insight.spans import spans_of, unit_of
 
 DAY = timedelta(days=1)
@@ -35,12 +36,13 @@ def read_reports(connection: Connection, asked: Asked) -> Reports:
         published_first=str(begin) if begin else None,
         published_until=str(until) if until else None,
         last_run=repository.last_run(connection),
-        whole=_period(len(own), whole),
-        before=_period(len(before), together(before.values())) if before else None,
+        whole=period_of(len(own), whole),
+        before=period_of(len(before), together(before.values())) if before else None,
         places=places_of(asked, own),
         hours=[whole.spread.hours.get(hour, [0] * len(OF_AN_HOUR)) for hour in range(24)],
         reasons=dict(whole.spread.reasons),
         buckets=dict(whole.spread.times),
+        attempts=attempts_in(own.values(), whole),
         grouped_by="client" if asked.domain else "domain",
         groups=groups,
         more_groups=more,
@@ -75,20 +77,8 @@ def busiest_of(days: Days) -> list[Busy]:
 
 def _place(place: str, parts: list[Figures]) -> OfPlace:
     whole = together(parts)
-    counts = _counts(whole) if parts else None
-    return OfPlace(place, counts, _times(whole), dict(whole.spread.reasons))
-
-
-def _period(days: int, whole: Figures) -> Period:
-    return Period(days, _counts(whole), _times(whole))
-
-
-def _counts(figures: Figures) -> Counts:
-    return Counts(*(getattr(figures, name) for name in COUNTS))
-
-
-def _times(figures: Figures) -> Times:
-    return Times(figures.p50_ms, figures.p95_ms, figures.p99_ms)
+    counts = counts_in(whole) if parts else None
+    return OfPlace(place, counts, times_in(whole.spread.times), dict(whole.spread.reasons))
 
 
 def _with_before(asked: Asked) -> Asked:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Engine, delete, insert
 
-from gatepost.insight.figures import COUNTS, EVERY, Figures, Spread, together
+from gatepost.insight.figures import COUNTS, EVERY, Figures, Spread, Tries, together
 from main_server.tables import metadata
 
 DAYS = 60
@@ -54,7 +54,16 @@ def _figures(chance: random.Random, day: date, scale: int) -> Figures:
     whole = sum(share for _, share in TIMES)
     times = {bucket: delivered * share // whole for bucket, share in TIMES}
     reasons = {"expired": failed // 2, "refused": failed - failed // 2}
-    return Figures(accepted, delivered, failed, spread=Spread(hours, reasons, times))
+    again = failed + delivered // 20
+    tries = Tries(
+        first=times,
+        again={118: again, 121: again // 9},
+        delivered={8: delivered - delivered // 20, 12: delivered // 20},
+        failed={8: failed // 2, 27: failed - failed // 2},
+        took={60: again, 106: again // 3},
+    )
+    spread = Spread(hours, reasons, times, tries)
+    return Figures(accepted, delivered, failed, retries=again, spread=spread)
 
 
 def _row(domain: str, client: str, day: date, figures: Figures) -> dict[str, Any]:

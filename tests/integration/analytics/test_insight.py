@@ -1,6 +1,7 @@
 """What is concluded from a day's reports, in the transaction that publishes the day."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -18,14 +19,18 @@ from analytics.settings import Aims, Capacity, Targets
 from gatepost.insight.figures import COUNTS
 from gatepost.insight.repository import Asked
 from gatepost.insight.view import read_reports
+from gatepost.reports import repository as reports
+from gatepost.reports.repository import Scope
 from main_server.database import transact
 from main_server.tables import metadata
 from tests.integration.analytics.conftest import Heard, Ledger, Nights
-from tests.integration.analytics.days import SEVENTH, Message, at, night_after
+from tests.integration.analytics.days import SEVENTH, Attempt, Message, at, night_after
 
 DAY = timedelta(days=1)
 Reports = dict[str, list[dict[str, Any]]]
 """The rows of a day, by the names of their tables."""
+SLOW = "7.7 min"
+"""What the slow ones took."""
 AIMS = Aims(Targets(), Capacity(messages_per_second=2, ledger_gigabytes=10), 30)
 
 
@@ -87,12 +92,14 @@ def days(ledger: Ledger) -> Days:
 def test_a_night_adds_its_day_up_for_clients_domains_and_all(
     nights: Nights, ledger: Ledger
 ) -> None:
+    refused = Message(at(SEVENTH, 9), "failed", attempts=2, reason="refused")
     ledger.put(
+        refused,
         Message(at(SEVENTH, 9), took_ms=100),
-        Message(at(SEVENTH, 9), "failed", attempts=2, reason="refused"),
         Message(at(SEVENTH, 10), client="b", took_ms=90_000),
         Message(at(SEVENTH, 23), domain="other.example", status="queued", attempts=0),
     )
+    ledger.note(Attempt(refused, 1, 400), Attempt(refused, 2, 30_420, 50, "failed"))
     nights.play(night_after(SEVENTH))
     rows = {(r["domain"], r["client_id"]): r for r in ledger.rows("report_days")}
     assert {key: row["accepted"] for key, row in rows.items()} == {
@@ -106,6 +113,8 @@ def test_a_night_adds_its_day_up_for_clients_domains_and_all(
     spread = json.loads(rows["example.com", ""]["spread"])
     assert spread["hours"] == {"9": [2, 1, 1], "10": [1, 1, 0]}
     assert spread["reasons"] == {"refused": 1}
+    assert _as_tables_have_it(ledger, "example.com") == spread["tries"]
+    assert [sum(one.values()) for one in spread["tries"].values()] == [3, 1, 2, 1, 2]
     assert rows["example.com", "example.com:b"]["p95_ms"] == pytest.approx(90_000, rel=0.045)
     attained = {(r["domain"], r["objective"]): r for r in ledger.rows("report_attainment")}
     of_all = attained["", "delivery"]
@@ -114,6 +123,26 @@ def test_a_night_adds_its_day_up_for_clients_domains_and_all(
     before = ledger.rows("report_days")
     nights.rebuild(SEVENTH, SEVENTH, night_after(SEVENTH, hour=5))
     assert ledger.rows("report_days") == before
+
+
+def _as_tables_have_it(ledger: Ledger, domain: str) -> dict[str, dict[str, int]]:
+    scope = Scope(SEVENTH, SEVENTH, domain)
+    with ledger.engine.connect() as connection:
+        counts = {
+            "first": reports.queue_times(connection, scope, "first"),
+            "again": reports.queue_times(connection, scope, "again"),
+            "took": reports.attempt_times(connection, scope),
+        }
+        rows = [row for row in ledger.rows("report_attempts") if row["domain"] == domain]
+    found = {
+        name: {str(bucket): n for bucket, n in one[()].items()} for name, one in counts.items()
+    }
+    for name in ("delivered", "failed"):
+        ended = Counter[str]()
+        for row in rows:
+            ended[str(row["bucket"])] += row[name]
+        found[name] = dict(+ended)
+    return found
 
 
 def test_a_client_that_falls_silent_is_told_of(days: Days, ledger: Ledger) -> None:
@@ -280,8 +309,11 @@ def test_reports_are_read_for_all_a_domain_or_a_client(days: Days, ledger: Ledge
     assert own.reasons == {"refused": 4}
     assert own.hours[9] == [130, 126, 4]
     assert own.whole.times.p99 > 60_000 > own.whole.times.p50
+    assert own.attempts.messages[1] == [126, 4]
+    assert own.attempts.days == own.whole.days == 2
     one = read("a.example", "a.example:z")
     assert one.whole.counts.accepted == 20
+    assert one.attempts.messages[1] == [18, 2]
     assert [g.name for g in one.groups] == ["a.example:z"]
     assert read("nobody.example").whole.counts.accepted == 0
     later = read("a.example", begin=SEVENTH)
@@ -321,6 +353,7 @@ def test_pages_for_days_and_months(days: Days, ledger: Ledger, tmp_path: Path) -
     }  # fmt: skip
     own = (tmp_path / "domains/b.example/2026-09.html").read_text()
     assert "b.example:y" in own
+    assert "Waiting and attempts" in own
     assert "a.example" not in own
     every = (tmp_path / "all-domains/2026-09.html").read_text()
     assert "a.example" in every
@@ -334,6 +367,26 @@ def test_pages_for_days_and_months(days: Days, ledger: Ledger, tmp_path: Path) -
     ledger.ask_to("UPDATE lake_manifest SET run_id = 'another' WHERE day = '2026-09-07'")
     write()
     assert log.of("pages.written")[1]["days"] == 2
+
+
+def test_a_page_for_others_tells_nothing_of_a_day_with_few_messages(
+    days: Days, ledger: Ledger, tmp_path: Path
+) -> None:
+    """Nor the month's of that day."""
+    days.put(SEVENTH - DAY, ("a.example:x", 100))
+    days.put(SEVENTH, ("a.example:x", 1), slow=1)
+    settings = ledger.settings(reports={"folder": str(tmp_path), "fewest": 10})
+    with days.engine.connect() as connection:
+        pages.write(connection, settings, SEVENTH - DAY, SEVENTH, Heard())
+    few = (tmp_path / "all-domains/2026-09-07.html").read_text()
+    assert "Nothing is told of it" in few
+    assert "Delivered within" not in few
+    assert SLOW not in few
+    month = (tmp_path / "all-domains/2026-09.html").read_text()
+    assert "Waiting and attempts" in month
+    assert SLOW not in month, "it came on the day that isn't told of"
+    assert "100 %" in month, "in time, of what is told of"
+    assert SLOW in (tmp_path / "domains/a.example/2026-09.html").read_text()
 
 
 def test_who_has_sent_who_is_new_and_who_is_silent(days: Days, ledger: Ledger) -> None:

@@ -43,8 +43,8 @@ async def test_charts_need_no_script_and_no_style_of_their_own(admin: Browser) -
     for inline in ("<style", " style=", "<script", "javascript:", " onclick="):
         assert inline not in page.text
     assert "script-src" not in page.headers["content-security-policy"]
-    assert page.text.count('role="img"') == page.text.count("<desc ") == 6
-    assert page.text.count("The same as a table") == 6
+    assert page.text.count('role="img"') == page.text.count("<desc ") == 9
+    assert page.text.count("The same as a table") == 9
 
 
 async def test_who_may_count_twice_is_told_to(admin: Browser) -> None:
@@ -53,6 +53,17 @@ async def test_who_may_count_twice_is_told_to(admin: Browser) -> None:
     assert "upper bound" in text
     admin.main.answers["GET /reports"] = 200, document(senders={"number": 7, "upper_bound": False})
     assert "at most" not in (await admin.get("/reports")).text.partition("<h2")[0]
+
+
+async def test_waits_and_attempts_have_a_section(admin: Browser) -> None:
+    text = (await admin.get("/reports")).text.partition(">Waiting and attempts</h2>")[2]
+    for words in ("Waited for the first attempt", "Failed attempts took", "10+"):
+        assert words in text
+    assert "not in it" not in text
+    admin.main.answers["GET /reports"] = 200, document(attempts=None)
+    text = (await admin.get("/reports")).text
+    assert "2 of the days are not in it" in text
+    assert "Waited for" not in text
 
 
 async def test_days_are_passed_on_as_they_are_whatever_the_zone(admin: Browser) -> None:

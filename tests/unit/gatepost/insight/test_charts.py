@@ -8,7 +8,7 @@ from gatepost.insight.charts import HEIGHT, WIDTH, About, Series, columns, lines
 from gatepost.insight.rendering import Whole
 from gatepost.insight.words import figure, milliseconds, share
 from tests.unit.portal.hostile import HOSTILE
-from tests.unit.portal.report_cases import EVERY
+from tests.unit.portal.report_cases import EMPTY, EVERY, FOR_OTHERS, reports
 
 ABOUT = About("n", "T", "Day", ["a", "b", "c"])
 
@@ -59,7 +59,7 @@ def test_numbers_are_said_as_people_say_them() -> None:
 
 
 def test_a_page_of_its_own_needs_nothing_else_and_shows_names_as_text() -> None:
-    for one in EVERY:
+    for one in (*EVERY, *FOR_OTHERS, reports(**EMPTY, fewest=10)):
         page = Whole().make(HOSTILE, one, [(HOSTILE, "2026-11.html")], "r")
         assert "<img src=x" not in page
         for other in ("http:", "https:", "src=", "url(", "@import", "<script", " style="):
