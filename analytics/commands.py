@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
+from pwd import getpwuid, struct_passwd
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
@@ -24,26 +25,56 @@ from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output, plain
 from gatepost.errors import ConfigurationError
 from gatepost.settings import load, refuse_unsafe
+from gatepost.sources import credentials_of
 
 MOST_SAID = 10
+_FOR_ANOTHER = "/run"
+"""Where another user reaches what root hands over, and no disk keeps it."""
 
 
 def submit(config: Path | None, arguments: Sequence[str]) -> NoReturn:
     """Has spark-submit do it, whose exit code is that of the main file."""
-    options = ["--config", str(config)] if config else []
+    options = ["--config", str(config.absolute())] if config else []
     try:
         settings = load(AnalyticsSettings, config)
         refuse_unsafe(settings)
         if arguments[0] == "run":
             _demand_kept_long_enough(settings)
         environment = spark.environment(settings.spark, os.environ)
-        with TemporaryDirectory(prefix="gatepost-analytics-") as folder:
-            given, progress = [*options, *arguments], sys.stderr.isatty()
-            command = spark.command(settings.spark, Path(folder), given, progress=progress)
-            code = spark.run(command, environment)
+        user = _user_for(settings.lake.uri)
+        place = _FOR_ANOTHER if user else None
+        with TemporaryDirectory(prefix="gatepost-analytics-", dir=place) as name:
+            folder, given, progress = Path(name), [*options, *arguments], sys.stderr.isatty()
+            command = spark.command(settings.spark, folder, given, progress=progress)
+            if user is not None:
+                environment.pop("TMPDIR", None)
+                credentials = credentials_of(config, environment)
+                environment |= spark.hand_over(folder, credentials, user)
+            code = spark.run(command, environment, user)
     except ConfigurationError as error:
         raise Failure("usage", error.detail) from None
     sys.exit(code)
+
+
+def _user_for(uri: str) -> struct_passwd | None:
+    """As whom Spark is to run, if we are root and the lake is a folder of somebody else's: what
+    root left there, the nights of its own user could not remove."""
+    if os.geteuid() != 0 or not uri.startswith("file://"):
+        return None
+    place = Path(uri.removeprefix("file://"))
+    there = next(one for one in (place, *place.parents) if one.exists())
+    uid = there.stat().st_uid
+    if uid == 0:
+        return None
+    for one in (there, *there.parents):
+        if one.is_symlink() and one.lstat().st_uid != 0:
+            raise ConfigurationError(f"lake.uri: {one} is a link, and not root's")
+    try:
+        return getpwuid(uid)
+    except KeyError:
+        raise ConfigurationError(
+            f"lake.uri: {there} is of a user, {uid}, whom this machine does not know"
+        ) from None
 
 
 def _demand_kept_long_enough(settings: AnalyticsSettings) -> None:

@@ -5,7 +5,7 @@ day may change until that long after its end; then it is sealed, once none of it
 more.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
@@ -77,6 +77,13 @@ def may_be_sealed(
     """
     seen_before = first_published is not None and first_published.date() < now.date()
     return seen_before and now >= starts_at(day) + DAY + max_lifetime
+
+
+def to_watch(today: date, sealed: Iterable[date], watched: int) -> list[date]:
+    """The last `watched` of the sealed days, every night. Those before, which the ledger may keep
+    for years, in turn: each once in as many nights."""
+    ages = {day: (today - day).days for day in sealed}
+    return [day for day, age in ages.items() if age <= watched or age % watched == 0]
 
 
 def demand_sane(now: datetime, ledgers: datetime, days: Sequence[date], at_once: int) -> None:

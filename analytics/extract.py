@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 from sqlalchemy import URL
 
 from analytics.days import Span, parts_of
+from analytics.ledger.connection import LONGEST_STATEMENT_SECONDS
 from analytics.schema import ATTEMPTS, BESIDE, COLUMNS, SENDERS, VERSION, schema_of
 
 DRIVER = "org.mariadb.jdbc.Driver"
@@ -72,9 +73,12 @@ def _read(
 
 
 def jdbc_url(source: URL) -> str:
-    """permitMysqlScheme: later releases of the driver want to be told."""
+    """permitMysqlScheme: later releases of the driver want to be told. Those before 3 know useSsl,
+    those after it sslMode; each passes over the other."""
     place = f"{source.host}:{source.port or 3306}/{source.database}"
-    return f"jdbc:mysql://{place}?permitMysqlScheme=true"
+    ca = source.query.get("ssl_ca")
+    tls = f"&useSsl=true&sslMode=verify-full&serverSslCert={ca}" if ca else ""
+    return f"jdbc:mysql://{place}?permitMysqlScheme=true{tls}"
 
 
 def predicate(span: Span) -> str:
@@ -90,6 +94,7 @@ def _properties(source: URL) -> dict[str, str]:
         "fetchsize": str(_ROWS_A_FETCH),
         "sessionInitStatement": "SET SESSION time_zone = '+00:00'",
         "connectTimeout": "5000",
+        "socketTimeout": str(LONGEST_STATEMENT_SECONDS * 1000),
     }
 
 

@@ -76,6 +76,7 @@ def _written_down(night: Night, kind: str, work: Work, done: Done) -> Run:
     night.log.info("run.started")
     try:
         with in_words():
+            lake.demand_opened(night.session, night.settings.lake.uri)
             work(night, done)
     except Failure as failure:
         _end(night.connection, begun, done, "failed", failure.message)

@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 from analytics.errors import LakeUnreadable
 from analytics.reports.day import DayRows
 from analytics.schema import BESIDE, SINCE, schema_of, to_current
+from gatepost.errors import ConfigurationError
 
 MESSAGES, REPORTS = "messages", "reports"
 """The two kinds of folders: a day's rows, which nothing changes, and its reports, which can be made
@@ -78,6 +79,17 @@ def remove(session: SparkSession, uri: str, folder: Folder) -> None:
             raise LakeUnreadable(f"{where} can't be removed: {root_cause(error)}") from error
         if stays:
             raise LakeUnreadable(f"{where} can't be removed.")
+
+
+def demand_opened(session: SparkSession, uri: str) -> None:
+    """Raises ConfigurationError if its file system isn't known here, before anything is begun."""
+    try:
+        _locate(session, uri)
+    except Py4JJavaError as error:
+        raise ConfigurationError(
+            f"lake.uri: Spark can't open {uri}: {root_cause(error)}. The libraries of its file"
+            " system must be where Spark finds them (docs/pipeline.md)"
+        ) from error
 
 
 def exists(session: SparkSession, path: str) -> bool:

@@ -96,8 +96,8 @@ def do_day(night: Night, day: date) -> int:
     with night.connection.begin():
         before = repository.published(night.connection, day)
     since = before.first_published_at if before else None
-    lifetime = timedelta(hours=night.settings.days.max_lifetime_hours)
-    ended = calendar.may_be_sealed(day, night.now, lifetime, since)
+    open_for = timedelta(days=night.settings.days.extracted_again - 1)
+    ended = calendar.may_be_sealed(day, night.now, open_for, since)
     seal = ended and not facts.waiting
     if ended and facts.waiting:
         log.warning("day.not_sealed", waiting=facts.waiting)
@@ -164,22 +164,24 @@ def tell_unusual(night: Night) -> int:
 
 
 def watch_sealed(night: Night) -> dict[date, int]:
-    """Sealed days that the ledger has changed after all: how many messages, at least."""
+    """Sealed days that the ledger has changed after all: how many messages, at least. Once noted it
+    stays: retention takes the messages away, and not that they had changed."""
     connection = night.connection
     with connection.begin():
-        since = night.now.date() - timedelta(days=night.settings.days.watched)
-        sealed = repository.sealed_since(connection, since)
+        first = repository.first_message(connection)
+        noted = repository.late_changes(connection, calendar.day_of(first)) if first else {}
+    today, watched = night.now.date(), night.settings.days.watched
     late = {}
-    for one in sealed:
+    for day in calendar.to_watch(today, noted, watched):
         with connection.begin():
-            published = repository.published_counts(connection, one.day)
-            now = repository.counts(connection, calendar.ids_of(one.day))
-            count = count_late(published, now)
-            if count != one.late_changes:
-                repository.put_late_changes(connection, one.day, count)
+            published = repository.published_counts(connection, day)
+            now = repository.counts(connection, calendar.ids_of(day))
+            count = max(noted[day], count_late(published, now))
+            if count > noted[day]:
+                repository.put_late_changes(connection, day, count)
         if count:
-            late[one.day] = count
-            night.log.warning("day.changed_late", day=str(one.day), messages=count)
+            late[day] = count
+            night.log.warning("day.changed_late", day=str(day), messages=count)
     return late
 
 

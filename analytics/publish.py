@@ -3,14 +3,13 @@
 Until it commits, readers see the day as it was; after it, all of it is new (I13).
 """
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import cast
 
-from pyspark.sql import Row
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 from sqlalchemy import Connection
 
 from analytics import lake
@@ -19,48 +18,58 @@ from analytics.errors import LockLost
 from analytics.insight.conclude import conclude
 from analytics.lake import Folder
 from analytics.ledger import repository
-from analytics.ledger.repository import Counts, Published
+from analytics.ledger.repository import Published
 from analytics.reports.day import REPORTS, DayRows, all_reports
-from analytics.reports.hours import HOURS, STATUSES, Report
+from analytics.reports.hours import HOURS, Report
 from analytics.schema import VERSION
 from analytics.settings import Aims
 
-Rows = Sequence[Mapping[str, object]]
-WAITING = "queued"
+
+class Written(Mapping[str, Iterator[Mapping[str, object]]]):
+    """A day's reports by their tables, as the lake has them. Each time one is asked for it is read,
+    a part at a time: of thousands of clients there are millions of rows."""
+
+    def __init__(self, frame: DataFrame, day: date) -> None:
+        self._frame = frame
+        self._day = day
+        self._reports = {report.table: report for report, _ in REPORTS}
+
+    def __getitem__(self, table: str) -> Iterator[Mapping[str, object]]:
+        report = self._reports[table]
+        names = [*report.keys, *report.values]
+        for row in self.frame_of(report).select(names).toLocalIterator():
+            yield {"day": self._day, **row.asDict()}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._reports)
+
+    def __len__(self) -> int:
+        return len(self._reports)
+
+    def frame_of(self, report: Report) -> DataFrame:
+        return self._frame.where(f.col("report") == report.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What is published of a day, beside its rows; the reports' files are in the folder."""
 
-    counts: Counts
     folder: Folder
-    reports: Mapping[str, Rows]
-
-    @property
-    def waiting(self) -> int:
-        return sum(n for (_, status), n in self.counts.items() if status == WAITING)
-
-    @property
-    def clients(self) -> set[tuple[str, str]]:
-        """Whoever has sent anything: domain and client."""
-        return {(str(r["domain"]), str(r["client_id"])) for r in self.reports[HOURS.table]}
+    reports: Written
+    clients: Collection[tuple[str, str]]
+    """Whoever has sent anything: domain and client."""
+    waiting: int
+    """So many of their messages."""
+    beside: Mapping[str, int]
+    """How many rows the lake has beside the messages."""
 
 
 def gather(rows: DayRows, uri: str, folder: Folder) -> Facts:
     """From what the lake has, so that the reports are of what is published; and into the lake."""
-    written = lake.write_reports(all_reports(rows), uri, folder).collect()
-    reports = {report.table: _rows(report, written, folder.day) for report, _ in REPORTS}
-    return Facts(count_by_status(reports[HOURS.table]), folder, reports)
-
-
-def count_by_status(hours: Rows) -> Counts:
-    """Only where there are any."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for row in hours:
-        for name, status in STATUSES.items():
-            counts[str(row["domain"]), status] += cast(int, row[name])
-    return +counts
+    reports = Written(lake.write_reports(all_reports(rows), uri, folder), folder.day)
+    by_client = reports.frame_of(HOURS).groupBy("domain", "client_id").agg(f.sum("waiting"))
+    waiting = {(domain, client_id): count for domain, client_id, count in by_client.collect()}
+    return Facts(folder, reports, waiting.keys(), sum(waiting.values()), rows.count_beside())
 
 
 def publish(
@@ -85,11 +94,12 @@ def publish(
         sealed_at=now if seal else None,
         late_changes=0,
         reports_run_id=facts.folder.run_id,
+        attempt_count=facts.beside["attempts"],
+        sender_count=facts.beside["senders"],
     )
     with _alone(connection):
         repository.put_manifest(connection, row)
         repository.note_replaced(connection, folder, now)
-        repository.put_counts(connection, folder.day, facts.counts)
         _put_reports(connection, facts, now, aims)
     return row
 
@@ -117,9 +127,3 @@ def _put_reports(connection: Connection, facts: Facts, now: datetime, aims: Aims
         repository.replace_report(connection, table, day, rows)
     repository.see_clients(connection, day, facts.clients)
     conclude(connection, day, facts.reports, aims, now)
-
-
-def _rows(report: Report, written: Sequence[Row], day: date) -> Rows:
-    names = [*report.keys, *report.values]
-    of_it = (row for row in written if row["report"] == report.name)
-    return [{"day": day, **{name: row[name] for name in names}} for row in of_it]

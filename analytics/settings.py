@@ -27,6 +27,15 @@ class Source(DatabaseAddress):
     user: str = "gatepost_lake"
     """Who we are there."""
 
+    @model_validator(mode="after")
+    def _as_jdbc_can_be_told(self) -> "Source":
+        unknown = sorted(set(self.address().query) - {"ssl_ca", "charset"})
+        if unknown:
+            raise ValueError(
+                f"url: of its options Spark's driver can be told ssl_ca alone, not {unknown[0]}"
+            )
+        return self
+
 
 class Lake(Block):
     """Where the lake is, and how large its files are to be."""

@@ -12,11 +12,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from pwd import struct_passwd
 from types import FrameType
+from typing import Any
 
 from analytics import bundle
 from analytics.settings import Spark
 from gatepost.errors import ConfigurationError
+from gatepost.sources import CREDENTIALS
 
 MAIN = Path(__file__).with_name("main.py")
 UTC_OPTION = "-Duser.timezone=UTC"
@@ -47,6 +50,7 @@ def command(
         **settings.conf,
     }
     properties = folder / "spark.properties"
+    properties.touch(mode=0o600)
     properties.write_text("".join(f"{name}={_escaped(conf[name])}\n" for name in conf))
     packages = [] if settings.is_local else ["--py-files", str(bundle.make(folder))]
     return [
@@ -62,9 +66,29 @@ def command(
     ]
 
 
-def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
+def hand_over(folder: Path, credentials: Path | None, user: struct_passwd) -> dict[str, str]:
+    """To whom Spark is to run as: what is in the folder, and copies of root's credentials."""
+    copies = folder / "credentials"
+    copies.mkdir()
+    for file in credentials.iterdir() if credentials else ():
+        shutil.copyfile(file, copies / file.name)
+    for file in (one for one in folder.rglob("*") if one.is_file()):
+        file.chmod(0o400)
+        os.chown(file, user.pw_uid, user.pw_gid)
+    for place in (copies, folder):
+        place.chmod(0o755)
+    return {CREDENTIALS: str(copies), "HOME": user.pw_dir}
+
+
+def run(
+    command: Sequence[str], environment: Mapping[str, str], user: struct_passwd | None = None
+) -> int:
     """Until it has ended; returns its exit code, and tells it when we are to end."""
-    process = subprocess.Popen(command, env=environment, umask=OURS_ALONE)
+    identity: dict[str, Any] = {}
+    if user is not None:
+        groups = os.getgrouplist(user.pw_name, user.pw_gid)
+        identity = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": groups}
+    process = subprocess.Popen(command, env=environment, umask=OURS_ALONE, **identity)
 
     def pass_on(number: int, _frame: FrameType | None) -> None:
         process.send_signal(number)

@@ -53,7 +53,7 @@ def read_sources(
             given.put(name, environment[variable], f"environment, {variable}")
         elif variable in dotenv:
             given.put(name, dotenv[variable], f".env, {variable}")
-    folder = _credentials(file, environment)
+    folder = credentials_of(file, environment)
     for name in secrets:
         if folder and (folder / name).is_file():
             given.put(name, _read(folder / name).rstrip("\n"), f"credential {folder / name}")
@@ -63,7 +63,7 @@ def read_sources(
     return given
 
 
-def _credentials(file: Path | None, environment: Mapping[str, str]) -> Path | None:
+def credentials_of(file: Path | None, environment: Mapping[str, str]) -> Path | None:
     """systemd names the folder to a unit's ExecStop as well, and then doesn't let it in."""
     told = environment.get(CREDENTIALS)
     folder = Path(told) if told else file.parent / BESIDE if file else None

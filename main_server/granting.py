@@ -39,7 +39,6 @@ READ_BY_RETENTION = ("lake_manifest", "clients", "domains", "legal_holds", "dest
 WRITTEN_BY_RETENTION = ("retention_runs", "retention_counts")
 PUBLISHED = (
     "lake_manifest",
-    "lake_counts",
     "lake_folders",
     "lake_runs",
     "report_hours",

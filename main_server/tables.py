@@ -505,18 +505,9 @@ lake_manifest = Table(
     Column("late_changes", Integer, nullable=False),
     Column("reports_run_id", _name(32)),
     Column("removed_at", _time()),
+    Column("attempt_count", BigInteger),
+    Column("sender_count", BigInteger),
     Index("ix_lake_manifest_sealed", "sealed_at", "day"),
-    **_OPTIONS,
-)
-
-lake_counts = Table(
-    "lake_counts",
-    metadata,
-    Column("day", Date, nullable=False),
-    Column("domain", _name(128), nullable=False),
-    Column("status", Enum(*STATUSES), nullable=False),
-    Column("row_count", BigInteger, nullable=False),
-    PrimaryKeyConstraint("day", "domain", "status"),
     **_OPTIONS,
 )
 

@@ -4,21 +4,23 @@ it. Pure.
 So a page of a year reads a row for each day, and not what hours, reasons and times there were.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
+from itertools import groupby
+from operator import itemgetter
 
 import msgspec
 
 from gatepost.insight.figures import COUNTS, EVERY, OF_AN_HOUR, Figures, Spread, Tries, together
 
-Rows = Sequence[Mapping[str, object]]
+Rows = Iterable[Mapping[str, object]]
 Key = tuple[str, str]
 """Domain and client; EVERY in place of either."""
 
 
 def add_up(reports: Mapping[str, Rows]) -> dict[Key, Figures]:
     """From the rows of a day's report tables, by their names."""
-    clients = {key: together(parts) for key, parts in _by_client(reports).items()}
+    clients = _by_client(reports)
     of_domain: dict[str, list[Figures]] = {}
     for (domain, _), figures in clients.items():
         of_domain.setdefault(domain, []).append(figures)
@@ -42,10 +44,12 @@ def rows_of(day: date, figures: Mapping[Key, Figures]) -> Rows:
     ]
 
 
-def _by_client(reports: Mapping[str, Rows]) -> dict[Key, list[Figures]]:
-    found: dict[Key, list[Figures]] = {}
-    for key, figures in _pieces(reports):
-        found.setdefault(key, []).append(figures)
+def _by_client(reports: Mapping[str, Rows]) -> dict[Key, Figures]:
+    """A client's rows lie beside each other in each report: so one client's are held, not all."""
+    found: dict[Key, Figures] = {}
+    for key, pieces in groupby(_pieces(reports), key=itemgetter(0)):
+        figures = together(figures for _, figures in pieces)
+        found[key] = together((found[key], figures)) if key in found else figures
     return found
 
 

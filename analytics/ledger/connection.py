@@ -20,10 +20,10 @@ _SESSION = (
     " wait_timeout = 86400"
 )
 """Between two statements of a run Spark may work for hours."""
-_LONGEST_STATEMENT_SECONDS = 3600
+LONGEST_STATEMENT_SECONDS = 3600
 
 
-def create_ledger_engine(address: URL, seconds: int = _LONGEST_STATEMENT_SECONDS) -> Engine:
+def create_ledger_engine(address: URL, seconds: int = LONGEST_STATEMENT_SECONDS) -> Engine:
     engine = create_engine(
         address,
         isolation_level="READ COMMITTED",

@@ -1,19 +1,21 @@
 """SQL for a run: the lock, what the ledger has of a day, the manifest, folders and runs."""
 
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from itertools import islice
 
 from sqlalchemy import Connection, text
 
 from analytics.check import Tally
 from analytics.days import Span
 from analytics.lake import Folder
+from analytics.reports.hours import STATUSES
 from gatepost.database import NIGHTLY_LOCK
 
 Counts = Mapping[tuple[str, str], int]
-"""Messages by domain and status."""
+"""Messages by client and status."""
+ROWS_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,9 @@ class Published:
     late_changes: int
     reports_run_id: str | None
     """The run that has made the reports; None: one of a release that wrote none into the lake."""
+    attempt_count: int | None
+    sender_count: int | None
+    """How many rows lie beside the messages; None: it was not noted then."""
 
     @property
     def folder(self) -> Folder:
@@ -39,6 +44,10 @@ class Published:
     @property
     def tally(self) -> Tally:
         return Tally(self.row_count, self.id_xor)
+
+    @property
+    def beside(self) -> dict[str, int | None]:
+        return {"attempts": self.attempt_count, "senders": self.sender_count}
 
 
 _MANIFEST = f"SELECT {', '.join(Published.__slots__)} FROM lake_manifest"
@@ -88,10 +97,8 @@ def counts(connection: Connection, span: Span) -> Counts:
         "SELECT client_id, status, COUNT(*) FROM messages FORCE INDEX (ix_messages_status)"
         " WHERE message_id >= :first AND message_id < :end GROUP BY status, client_id"
     )
-    found: Counter[tuple[str, str]] = Counter()
-    for client_id, status, count in connection.execute(query, _between(span)):
-        found[_domain_of(client_id), status] += int(count)
-    return found
+    rows = connection.execute(query, _between(span))
+    return {(client_id, status): int(count) for client_id, status, count in rows}
 
 
 def _between(span: Span) -> dict[str, bytes]:
@@ -121,9 +128,13 @@ def sealed_by_day(connection: Connection) -> dict[date, bool]:
     return {day: bool(sealed) for day, sealed in rows}
 
 
-def sealed_since(connection: Connection, first: date) -> list[Published]:
-    query = text(f"{_MANIFEST} WHERE sealed_at IS NOT NULL AND day >= :first ORDER BY day")
-    return [Published(*row) for row in connection.execute(query, {"first": first})]
+def late_changes(connection: Connection, first: date) -> dict[date, int]:
+    """Of the sealed days since then: how many messages were noted."""
+    query = text(
+        "SELECT day, late_changes FROM lake_manifest"
+        " WHERE sealed_at IS NOT NULL AND day >= :first ORDER BY day"
+    )
+    return {day: int(count) for day, count in connection.execute(query, {"first": first})}
 
 
 def put_manifest(connection: Connection, day: Published) -> None:
@@ -143,21 +154,17 @@ def put_late_changes(connection: Connection, day: date, count: int) -> None:
     connection.execute(statement, {"day": day, "count": count})
 
 
-def put_counts(connection: Connection, day: date, counted: Counts) -> None:
-    connection.execute(text("DELETE FROM lake_counts WHERE day = :day"), {"day": day})
-    statement = text(
-        "INSERT INTO lake_counts (day, domain, status, row_count)"
-        " VALUES (:day, :domain, :status, :row_count)"
-    )
-    for (domain, status), count in sorted(counted.items()):
-        values = {"day": day, "domain": domain, "status": status, "row_count": count}
-        connection.execute(statement, values)
-
-
 def published_counts(connection: Connection, day: date) -> Counts:
-    query = text("SELECT domain, status, row_count FROM lake_counts WHERE day = :day")
-    rows = connection.execute(query, {"day": day})
-    return {(domain, status): count for domain, status, count in rows}
+    """As its reports have them."""
+    query = text(
+        f"SELECT client_id, {', '.join(STATUSES)} FROM report_days FORCE INDEX (ix_report_days_day)"
+        " WHERE day = :day AND client_id <> ''"
+    )
+    found = {}
+    for client_id, *numbers in connection.execute(query, {"day": day}):
+        for status, number in zip(STATUSES.values(), numbers, strict=True):
+            found[client_id, status] = number
+    return found
 
 
 def put_reports_folder(connection: Connection, folder: Folder) -> None:
@@ -251,15 +258,15 @@ def latest_runs(connection: Connection, limit: int) -> list[Run]:
 
 
 def replace_report(
-    connection: Connection, table: str, day: date, rows: Sequence[Mapping[str, object]]
+    connection: Connection, table: str, day: date, rows: Iterable[Mapping[str, object]]
 ) -> None:
     """All that the day has in this table, anew. Names of tables and columns are ours."""
     connection.execute(text(f"DELETE FROM {table} WHERE day = :day"), {"day": day})
-    if rows:
-        columns: Collection[str] = rows[0].keys()
-        places = ", ".join(f":{name}" for name in columns)
-        statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places})"
-        connection.execute(text(statement), [dict(row) for row in rows])
+    left = iter(rows)
+    while part := [dict(row) for row in islice(left, ROWS_AT_ONCE)]:
+        places = ", ".join(f":{name}" for name in part[0])
+        statement = f"INSERT INTO {table} ({', '.join(part[0])}) VALUES ({places})"
+        connection.execute(text(statement), part)
 
 
 def see_clients(connection: Connection, day: date, clients: Collection[tuple[str, str]]) -> None:

@@ -32,6 +32,9 @@ class DayRows:
     attempts: DataFrame
     senders: DataFrame
 
+    def count_beside(self) -> dict[str, int]:
+        return {"attempts": self.attempts.count(), "senders": self.senders.count()}
+
 
 Make = Callable[[DayRows], DataFrame]
 

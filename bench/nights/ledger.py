@@ -8,6 +8,7 @@ Indexes are built when all rows are there: millions are sorted quicker than put 
 """
 
 import secrets
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -38,6 +39,12 @@ KEYS_SCHEMA, HOST = "gatepost_keys", "127.0.0.1"
 ROWS_A_STATEMENT = 100_000
 AT_ONCE = 2
 DOMAINS, CLIENTS = 5, 40
+SETTLED_WITHIN = 600
+_UNSETTLED = """
+SELECT COUNT(*) FROM information_schema.global_status
+WHERE variable_name = 'INNODB_HISTORY_LIST_LENGTH' AND variable_value > 1000
+   OR variable_name = 'INNODB_BUFFER_POOL_PAGES_DIRTY' AND variable_value > 1000
+"""
 _DAY_MS = 86_400_000
 _LARGE = {
     "innodb_buffer_pool_size": 1536 * 2**20,
@@ -57,6 +64,20 @@ class BigLedger:
     @property
     def total(self) -> int:
         return sum(self.rows.values())
+
+    def settle(self) -> None:
+        """Until the server has nothing left to do of what was done to it: what was deleted is
+        purged, what was written is on the disk."""
+        root = create_engine(self.server.url("root", "mysql"), isolation_level="AUTOCOMMIT")
+        deadline = time.monotonic() + SETTLED_WITHIN
+        with root.connect() as connection:
+            connection.execute(text("SET GLOBAL innodb_max_dirty_pages_pct = 0"))
+            while connection.execute(text(_UNSETTLED)).scalar_one() > 0:
+                if time.monotonic() > deadline:
+                    raise TimeoutError("the ledger isn't settled")
+                time.sleep(1)
+            connection.execute(text("SET GLOBAL innodb_max_dirty_pages_pct = DEFAULT"))
+        root.dispose()
 
 
 @contextmanager

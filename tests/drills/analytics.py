@@ -46,7 +46,7 @@ def full_disk(ledger: BigLedger, config: Path) -> str:
     _demand("No space left on device" in said.stderr, said.stderr)
     _demand(_published(ledger) == 0, "something was published")
     _finish(ledger, config)
-    return _last_line(said.stderr)
+    return _our_line(said.stderr)
 
 
 def killed_database(ledger: BigLedger, config: Path) -> str:
@@ -63,7 +63,7 @@ def killed_database(ledger: BigLedger, config: Path) -> str:
     before = _published(ledger)
     _demand(0 < before < DAYS, f"{before} days are published")
     _finish(ledger, config)
-    return _last_line(complaints.decode())
+    return _our_line(complaints.decode())
 
 
 def killed_job(ledger: BigLedger, config: Path) -> str:
@@ -99,7 +99,7 @@ def two_at_once(ledger: BigLedger, config: Path) -> str:
         thread.join()
     _demand(sorted(codes) == [0, 5], f"exit codes {codes}: {said}")
     _finish(ledger, config)
-    return _last_line("".join(said))
+    return _our_line("".join(said))
 
 
 DRILLS = (full_disk, killed_database, killed_job, two_at_once)
@@ -124,9 +124,10 @@ def play(rows: int) -> list[str]:
     return wrong
 
 
-def _last_line(said: str) -> str:
-    """Ours; before it may be what the JVM had to say."""
-    return said.strip().splitlines()[-1]
+def _our_line(said: str) -> str:
+    """Before it and after it may be what the JVM had to say."""
+    (ours,) = [line for line in said.splitlines() if line.startswith("gatepost analytics: ")]
+    return ours
 
 
 def _finish(ledger: BigLedger, config: Path) -> None:

@@ -17,5 +17,5 @@ def end(*_: object) -> NoReturn:
     raise AssertionError("unreachable")
 
 
-patch.object(repository, "put_counts", end).start()
+patch.object(repository, "put_manifest", end).start()
 sys.exit(main.main(sys.argv[1:]))

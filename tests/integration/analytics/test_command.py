@@ -76,7 +76,7 @@ def test_killed_while_it_publishes_and_run_again(
     command = submit.command(Spark(**spark()), tmp_path, given, progress=False)
     killed = call(*(str(KILLED_MAIN) if part == str(submit.MAIN) else part for part in command))
     assert killed.returncode != 0
-    assert ledger.rows("lake_manifest") == ledger.rows("lake_counts") == []
+    assert ledger.rows("lake_manifest") == ledger.rows("report_days") == []
     said = analytics("status", "--json", "--config", str(config))
     assert [run["state"] for run in json.loads(said.stdout)["runs"]] == ["interrupted"]
 
@@ -136,7 +136,7 @@ def open_to_others(lake: Path) -> list[str]:
 def test_a_night_that_is_missing_is_an_exit_code(ledger: Ledger, config: Path) -> None:
     ledger.ask_to(
         "INSERT INTO lake_manifest VALUES"
-        " ('2026-01-01', 'x', 1, 0, 0, '2026-01-02', '2026-01-02', NULL, 0, NULL, NULL)"
+        " ('2026-01-01', 'x', 1, 0, 0, '2026-01-02', '2026-01-02', NULL, 0, NULL, NULL, 0, 0)"
     )
     ledger.ask_to(
         "INSERT INTO report_anomalies VALUES"

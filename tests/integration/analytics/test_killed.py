@@ -21,7 +21,7 @@ BEFORE_PUBLISHING = [
     (lake, "write", "half-way"),
     (lake, "write", "after"),
     (lake, "write_reports", "after"),
-    (repository, "put_counts", "after"),
+    (repository, "put_manifest", "after"),
     (repository, "replace_report", "after"),
 ]
 AFTERWARDS = [

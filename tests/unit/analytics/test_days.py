@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from analytics.days import DAY, day_of, demand_sane, due, ids_of, may_be_sealed, parts_of
+from analytics.days import (
+    DAY,
+    day_of,
+    demand_sane,
+    due,
+    ids_of,
+    may_be_sealed,
+    parts_of,
+    to_watch,
+)
 from analytics.errors import ClockDoubted
 
 TODAY = date(2026, 9, 8)
@@ -54,6 +63,19 @@ def test_no_day_between_is_left_out(ages: list[tuple[int, bool]], first: int) ->
     for age in range(1, min(first, WATCHED) + 1):
         day = TODAY - DAY * age
         assert day in found or published[day]
+
+
+def test_the_last_days_are_watched_every_night_and_those_before_in_turn() -> None:
+    sealed = [TODAY - DAY * age for age in range(1, 401)]
+    looked_at = [
+        [(tonight - day).days for day in to_watch(tonight, sealed, WATCHED)]
+        for tonight in (TODAY + DAY * n for n in range(WATCHED))
+    ]
+    for ages in looked_at:
+        assert [age for age in ages if age <= WATCHED] == list(range(ages[0], WATCHED + 1))
+        assert len(ages) <= WATCHED + len(sealed) // WATCHED + 1
+    seen = {TODAY + DAY * n - DAY * age for n, ages in enumerate(looked_at) for age in ages}
+    assert seen == set(sealed)
 
 
 def test_a_day_is_sealed_when_its_last_message_can_wait_no_more() -> None:

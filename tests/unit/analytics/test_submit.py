@@ -7,9 +7,11 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from pydantic import ValidationError
 
 from analytics import main, submit
-from analytics.settings import AnalyticsSettings, Spark
+from analytics.extract import jdbc_url
+from analytics.settings import AnalyticsSettings, Source, Spark
 from gatepost.errors import ConfigurationError
 
 
@@ -101,6 +103,20 @@ def test_the_address_is_the_loopback_only_where_all_is_one_process() -> None:
     assert "SPARK_LOCAL_IP" not in submit.environment(Spark(master="spark://m:7077"), given)
     own = submit.environment(Spark(java_home=Path("/own")), given | {"PYSPARK_PYTHON": "/theirs"})
     assert (own["JAVA_HOME"], own["PYSPARK_PYTHON"]) == ("/own", "/theirs")
+
+
+def test_what_the_driver_of_jdbc_can_not_be_told_is_refused() -> None:
+    """Passed over in silence, rows of the ledger would cross the network as they are."""
+    place = "mysql+pymysql://gatepost_lake:x7Gh2-pQw9Lm4_Zr@replica.internal/gatepost"
+    settings = AnalyticsSettings.model_validate(
+        {"lake": {"uri": "s3a://lake"}, "source": {"url": f"{place}?ssl_ca=/etc/ca.pem"}}
+    )
+    said = jdbc_url(settings.read_from().address())
+    assert {"useSsl=true", "sslMode=verify-full", "serverSslCert=/etc/ca.pem"} <= set(
+        said.split("&")
+    )
+    with pytest.raises(ValidationError, match="ssl_ca alone, not ssl_cert"):
+        Source.model_validate({"url": f"{place}?ssl_cert=/etc/own.pem"})
 
 
 def test_in_production_a_reader_of_its_own_is_wanted() -> None:
