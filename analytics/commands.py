@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from datetime import date
 from pathlib import Path
 from pwd import getpwuid, struct_passwd
 from tempfile import TemporaryDirectory
@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from analytics import days as calendar
 from analytics import submit as spark
 from analytics.insight.repository import unusual_on
 from analytics.job import in_words
@@ -23,6 +24,7 @@ from analytics.retention.lake import demand_kept_long_enough
 from analytics.settings import AnalyticsSettings, LedgerOnly
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output, plain
+from gatepost.cli.words import plural
 from gatepost.errors import ConfigurationError
 from gatepost.settings import load, refuse_unsafe
 from gatepost.sources import credentials_of
@@ -97,6 +99,7 @@ def status(config: Path | None, limit: int, *, json: bool) -> None:
         with create_ledger_engine(settings.database.address()).connect() as connection:
             runs = repository.latest_runs(connection, limit)
             published = repository.sealed_by_day(connection)
+            first = repository.first_message(connection)
             under_way = repository.is_locked(connection)
             latest = max(published, default=None)
             unusual = unusual_on(connection, latest)
@@ -104,25 +107,20 @@ def status(config: Path | None, limit: int, *, json: bool) -> None:
         reason = getattr(error, "orig", None) or type(error).__name__
         raise Failure("unavailable", f"The ledger does not answer: {reason}") from None
     unsealed = sorted(day for day, sealed in published.items() if not sealed)
+    missing = calendar.missing(utc_now(), published, calendar.day_of(first) if first else None)
     shown = [_as_it_is(run, under_way=under_way) for run in runs]
     if json:
-        output.result(
-            {**_days(latest, unsealed), "unusual": unusual, "runs": [plain(run) for run in shown]}
-        )
+        found = {"unusual": unusual, "runs": [plain(run) for run in shown]}
+        output.result({**_days(latest, unsealed, missing), **found})
     else:
         _say(output, shown, latest, unsealed)
         _say_unusual(output, latest, unusual)
-    missing = missing_nights(utc_now(), latest)
     if missing:
-        raise Failure("fault", f"{missing} nights are missing: run it, or see why it fails.")
+        raise Failure("fault", f"{tell_missing(missing)}. Run it, or see why it fails.")
 
 
-def missing_nights(now: datetime, latest: date | None) -> int:
-    """Whole days that should have been published by noon of the next one."""
-    if latest is None:
-        return 0
-    expected = (now - timedelta(hours=12)).date() - timedelta(days=1)
-    return max(0, (expected - latest).days)
+def tell_missing(days: Sequence[date]) -> str:
+    return f"{plural(len(days), 'night')} missing, the first one after {days[0]}"
 
 
 def _as_it_is(run: Run, *, under_way: bool) -> dict[str, Any]:
@@ -132,8 +130,10 @@ def _as_it_is(run: Run, *, under_way: bool) -> dict[str, Any]:
     return said | {"state": state}
 
 
-def _days(latest: date | None, unsealed: list[date]) -> dict[str, object]:
-    return {"published_until": str(latest) if latest else None, "open": [str(d) for d in unsealed]}
+def _days(latest: date | None, unsealed: list[date], missing: list[date]) -> dict[str, object]:
+    until = str(latest) if latest else None
+    lists = {"open": [str(day) for day in unsealed], "missing": [str(day) for day in missing]}
+    return {"published_until": until, **lists}
 
 
 def _say(

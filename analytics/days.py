@@ -5,7 +5,7 @@ day may change until that long after its end; then it is sealed, once none of it
 more.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
@@ -65,6 +65,14 @@ def due(
     days = [begin + DAY * n for n in range((yesterday - begin).days + 1)]
     unsealed = [day for day in before if not published[day]]
     return sorted({*unsealed, *(day for day in days if day not in published)})
+
+
+def missing(now: datetime, published: Collection[date], first: date | None) -> list[date]:
+    """Whole days that were not published by noon of the next one, the oldest first: since the first
+    that was, or, where none was, since that of the ledger's first message."""
+    begin, end = min(published, default=first), (now - timedelta(hours=12)).date()
+    days = [begin + DAY * n for n in range((end - begin).days)] if begin else []
+    return [day for day in days if day not in published]
 
 
 def may_be_sealed(

@@ -1,21 +1,17 @@
 """The nightly pipeline's part of `gatepost doctor`."""
 
 from collections.abc import Iterator
-from datetime import timedelta
-from uuid import UUID
 
 from sqlalchemy.exc import OperationalError
 
-from analytics.commands import missing_nights
+from analytics.commands import tell_missing
+from analytics.days import day_of, missing
 from analytics.ledger import repository
 from analytics.ledger.connection import create_ledger_engine
 from analytics.nightly import utc_now
 from analytics.settings import AnalyticsSettings
 from gatepost.cli.doctor.look import CantTell, Finding, Look, fine, warning, wrong
 from gatepost.cli.doctor.site import Site
-from gatepost.cli.words import plural
-from gatepost.clock import from_ms
-from gatepost.ids import id_ms
 
 SECONDS = 6
 
@@ -27,19 +23,18 @@ def see_nights(site: Site) -> Iterator[Finding]:
     now, status = utc_now(), f"gatepost analytics status --config {site.parts['analytics'].file}"
     try:
         with create_ledger_engine(settings.database.address(), SECONDS).connect() as connection:
-            latest = max(repository.sealed_by_day(connection), default=None)
+            published = repository.sealed_by_day(connection)
             first = repository.first_message(connection)
             runs = repository.latest_runs(connection, 1)
     except OperationalError as error:
         raise CantTell("the ledger does not answer", "gatepost doctor ledger") from error
-    if latest is None and first is not None:
-        latest = from_ms(id_ms(UUID(bytes=first))).date() - timedelta(days=1)
-    if missing := missing_nights(now, latest):
-        yield wrong(f"{plural(missing, 'night')} are missing", status)
+    if days := missing(now, published, day_of(first) if first else None):
+        yield wrong(tell_missing(days), status)
     elif runs and runs[0].state == "failed":
         words = f"the last run has failed: {runs[0].reason or 'no reason was noted'}"
         yield warning(words, status)
     else:
+        latest = max(published, default=None)
         yield fine(f"the reports go up to {latest}" if latest else "there is nothing to report yet")
 
 

@@ -4,23 +4,30 @@ import json
 import os
 import subprocess
 import sys
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from analytics import submit
+from analytics import commands, submit
+from analytics.looks import see_nights
 from analytics.nightly import utc_now
-from analytics.settings import Spark
+from analytics.settings import AnalyticsSettings, Spark
+from gatepost.cli.doctor.look import State
+from gatepost.cli.doctor.site import Part, Site
+from gatepost.cli.failure import Failure
+from gatepost.settings import load
 from infra.dev.jvm import find_driver, find_java
 from tests.integration.analytics.conftest import SHORT_LIVED, Ledger
 from tests.integration.analytics.days import Message, at
+from tests.integration.analytics.test_retention import publish
 
 GATEPOST = Path(sys.executable).with_name("gatepost")
 KILLED_MAIN = Path(__file__).with_name("killed_main.py")
 PATIENCE = 120
+DAY = timedelta(days=1)
 
 
 def call(*command: str) -> "subprocess.CompletedProcess[str]":
@@ -146,7 +153,34 @@ def test_a_night_that_is_missing_is_an_exit_code(ledger: Ledger, config: Path) -
     assert said.returncode == 1
     assert "Unusual on 2026-01-01: x sent 3" in said.stdout
     assert "published until 2026-01-01" in said.stdout
-    assert "nights are missing" in said.stderr
+    assert "nights missing, the first one after 2026-01-02" in said.stderr
+
+
+def test_nights_that_are_missing_are_told_of_wherever_they_are(
+    ledger: Ledger, config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the command and by doctor: where none was ever published, and between others."""
+    yesterday = utc_now().date() - DAY
+    ledger.put(Message(at(yesterday - DAY * 20)))
+    assert tell(config, capsys)[0] == str(yesterday - DAY * 20)
+    for day in (yesterday - DAY * 3, yesterday):
+        publish(ledger, day)
+    assert tell(config, capsys) == [str(yesterday - DAY * 2), str(yesterday - DAY)]
+    publish(ledger, yesterday - DAY * 2)
+    assert tell(config, capsys) == [str(yesterday - DAY)]
+
+
+def tell(config: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The days whose nights are missing."""
+    part = Part("analytics", config, None, load(AnalyticsSettings, config))
+    (found,) = see_nights(Site(config.parent, False, {"analytics": part}))
+    with pytest.raises(Failure) as failure:
+        commands.status(config, 5, json=True)
+    assert (failure.value.kind, found.state) == ("fault", State.WRONG)
+    assert failure.value.message.startswith(found.found)
+    days: list[str] = json.loads(capsys.readouterr().out)["missing"]
+    assert found.found == commands.tell_missing([date.fromisoformat(day) for day in days])
+    return days
 
 
 def test_what_can_not_be_used_is_told_before_spark_is_started(config: Path) -> None:

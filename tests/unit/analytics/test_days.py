@@ -14,6 +14,7 @@ from analytics.days import (
     due,
     ids_of,
     may_be_sealed,
+    missing,
     parts_of,
     to_watch,
 )
@@ -76,6 +77,22 @@ def test_the_last_days_are_watched_every_night_and_those_before_in_turn() -> Non
         assert len(ages) <= WATCHED + len(sealed) // WATCHED + 1
     seen = {TODAY + DAY * n - DAY * age for n, ages in enumerate(looked_at) for age in ages}
     assert seen == set(sealed)
+
+
+def test_a_night_is_missing_from_noon_on() -> None:
+    before, noon = datetime(2026, 9, 8, 11, 59), datetime(2026, 9, 8, 12)
+    published = {TODAY - DAY * 2}
+    assert missing(before, published, None) == []
+    assert missing(noon, published, None) == [TODAY - DAY]
+    assert missing(noon, published | {TODAY - DAY}, TODAY - DAY * 9) == []
+
+
+def test_nights_are_missing_between_others_or_since_the_first_message() -> None:
+    noon, published = datetime(2026, 9, 8, 12), {TODAY - DAY * 4, TODAY - DAY}
+    assert missing(noon, published, None) == [TODAY - DAY * 3, TODAY - DAY * 2]
+    assert missing(noon, {}, TODAY - DAY * 2) == [TODAY - DAY * 2, TODAY - DAY]
+    assert missing(noon, {}, None) == missing(noon, {}, TODAY) == []
+    assert missing(noon, {TODAY + DAY}, TODAY - DAY * 2) == []
 
 
 def test_a_day_is_sealed_when_its_last_message_can_wait_no_more() -> None:

@@ -1,7 +1,7 @@
 """What is made of what was found."""
 
 import socket
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,6 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from analytics.commands import missing_nights
 from gatepost.cli.doctor.look import State
 from gatepost.cli.doctor.looks import owners
 from gatepost.cli.doctor.looks.certificates import judge_leaf, judge_signers
@@ -235,7 +234,6 @@ def test_what_ought_to_be_done_each_night() -> None:
     assert judge_age("done", now - timedelta(hours=25), most, "do it").state is OK
     assert judge_age("done", now - timedelta(hours=27), most, "do it").command == "do it"
     assert judge_age("done", None, most, "do it").state is WRONG
-    assert missing_nights(datetime(2026, 11, 19, 13), date(2026, 11, 16)) == 2
 
 
 def test_what_a_services_user_may_not_read(tmp_path: Path) -> None:
