@@ -12,7 +12,7 @@ class LockLost(GatepostError):
 
 
 class CountsDisagree(GatepostError):
-    """What was written to the lake is not what the ledger has."""
+    """What the lake has is not what the ledger has, or not what its manifest says of it."""
 
 
 class LakeUnreadable(GatepostError):

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from analytics.errors import LakeUnreadable
+from analytics.errors import CountsDisagree, LakeUnreadable
 from analytics.reports.day import DayRows
 from analytics.schema import BESIDE, SINCE, schema_of, to_current
 from gatepost.errors import ConfigurationError
@@ -117,7 +117,7 @@ def _write(rows: DataFrame, path: str, by: str, *order: str) -> None:
 
 def _read(session: SparkSession, path: str, schema: StructType) -> DataFrame:
     if not exists(session, path):
-        raise LakeUnreadable(f"{path} is not there, though the manifest names it.")
+        raise CountsDisagree(f"{path} is not there, though the manifest names it.")
     return session.read.schema(schema).parquet(path)
 
 

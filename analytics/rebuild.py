@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 
 from analytics import lake, pages
 from analytics.check import tally, total
-from analytics.errors import LakeUnreadable
+from analytics.errors import CountsDisagree
 from analytics.lake import REPORTS, Folder
 from analytics.ledger import repository
 from analytics.ledger.repository import Published
@@ -33,11 +33,11 @@ def rebuild_day(night: Night, day: Published) -> None:
         uri, version = night.settings.lake.uri, day.schema_version
         rows = lake.read_beside(night.session, uri, day.folder, version)
         if total(tally(rows.messages)) != day.tally:
-            raise LakeUnreadable(f"{path} has not the {day.row_count} messages that it had.")
+            raise CountsDisagree(f"{path} has not the {day.row_count} messages that it had.")
         for name, count in rows.count_beside().items():
             if day.beside[name] not in (None, count):
                 place = day.folder.path(uri, name)
-                raise LakeUnreadable(f"{place} has not the {day.beside[name]} rows that it had.")
+                raise CountsDisagree(f"{place} has not the {day.beside[name]} rows that it had.")
         facts = report(night, rows, Folder(day.day, night.run_id, REPORTS))
     except (Py4JJavaError, PySparkException) as error:
         raise lake.unreadable(path, error) from error

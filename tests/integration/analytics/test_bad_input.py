@@ -161,8 +161,11 @@ def test_a_corrupt_file_is_told_and_the_reports_stay(nights: Nights, ledger: Led
         assert failure.value.kind == "refused"
         assert ledger.rows("report_hours") == reports
     file.unlink()
-    with pytest.raises(Failure, match="has not the 1 messages that it had"):
-        nights.rebuild(SEVENTH, SEVENTH, now)
+    with pytest.raises(Failure, match="has not the 1 messages that it had") as failure:
+        nights.rebuild(SEVENTH, SEVENTH, now, metrics_folder=str(ledger.folder))
+    assert failure.value.kind == "refused"
+    told = (ledger.folder / "gatepost_analytics_rebuild_last_run.prom").read_text()
+    assert 'gatepost_analytics_counts_disagree{kind="rebuild"} 1.0' in told
     assert ledger.rows("report_hours") == reports
 
 
