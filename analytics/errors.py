@@ -19,5 +19,9 @@ class LakeUnreadable(GatepostError):
     """A folder of the lake can't be read."""
 
 
+class PagesUnwritable(GatepostError):
+    """The pages of the reports can't be written."""
+
+
 class ClockDoubted(GatepostError):
     """A clock has jumped: nothing was done."""

@@ -5,7 +5,7 @@ What the main file (analytics/main.py) does once it knows what it was asked for.
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from analytics import lake, metrics
-from analytics.errors import AnotherRuns, CountsDisagree, LockLost
+from analytics.errors import AnotherRuns, CountsDisagree, LockLost, PagesUnwritable
 from analytics.ledger import repository
 from analytics.ledger.connection import create_ledger_engine, the_only_run
 from analytics.ledger.repository import Run
@@ -29,6 +29,14 @@ from gatepost.errors import ConfigurationError, GatepostError, NotFound
 from gatepost.logs import Log
 
 Work: TypeAlias = Callable[[Night, Done], None]
+_KINDS: Mapping[type[GatepostError], str] = {
+    AnotherRuns: "unavailable",
+    LockLost: "unavailable",
+    ConfigurationError: "usage",
+    NotFound: "not-found",
+    PagesUnwritable: "fault",
+}
+"""Whatever isn't in it was refused."""
 _OF_CONNECTIONS = ("Connection", "Communications link", "Could not connect", "Socket")
 
 
@@ -40,7 +48,8 @@ def run(
     work: Work,
     now: datetime | None = None,
 ) -> Run:
-    """`now` is for those who play another night."""
+    """`now` is for those who play another night. Run ids are in the order of their times, which
+    repository.published_lately goes by."""
     begun, moment = time.monotonic(), now or utc_now()
     run_id = f"{moment:%Y%m%dT%H%M%S}-{os.urandom(4).hex()}"
     log = log.bind(run=run_id, kind=kind)
@@ -78,8 +87,8 @@ def _written_down(night: Night, kind: str, work: Work, done: Done) -> Run:
         with in_words():
             lake.demand_opened(night.session, night.settings.lake.uri)
             work(night, done)
-    except Failure as failure:
-        _end(night.connection, begun, done, "failed", failure.message)
+    except Exception as error:
+        _end(night.connection, begun, done, "failed", _reason(error))
         raise
     return _end(night.connection, begun, done, "done", None)
 
@@ -102,6 +111,13 @@ def _end(connection: Connection, run: Run, done: Done, state: str, reason: str |
             raise
         # The ledger has gone, which is why the run has failed. The next one notes it.
     return ended
+
+
+def _reason(error: Exception) -> str:
+    """What nobody has foreseen is told by its name alone: where it goes, others read it."""
+    if isinstance(error, Failure):
+        return error.message
+    return f"{type(error).__name__}, which was not foreseen: the log has where"
 
 
 @contextmanager

@@ -1,26 +1,26 @@
 """Pages of the reports as files, for each day and month: of each domain, for its own people; and
 of all domains, for others, without small groups (gatepost.insight.suppression).
 
-    <folder>/index.html
-    <folder>/all-domains/2026-11-17.html, 2026-11.html
-    <folder>/domains/<domain>/2026-11-17.html, 2026-11.html
-
-Each is written anew whole. The page of all domains is the last of its day and says which run it is
-of: where another one has published the day since, all pages of the day are made again. So a run
-that is killed between publishing and writing leaves nothing undone.
+Each is written anew whole, into the folder that analytics.page_folder describes. The page of all
+domains is the last of its day and says which runs its rows and reports are of: where others have
+published the day since, all pages of the day are made again. So a run that is killed between
+publishing and writing leaves nothing undone.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
 
 from sqlalchemy import Connection
 
 from analytics.days import DAY
+from analytics.errors import PagesUnwritable
 from analytics.ledger import repository
 from analytics.ledger.repository import Published
+from analytics.page_folder import ALL, Span, file_of, made, name_of, of_domain, save, write_contents
 from analytics.settings import AnalyticsSettings
+from gatepost.errors import ConfigurationError
 from gatepost.identity import is_domain
 from gatepost.insight.rendering import Whole
 from gatepost.insight.repository import Asked, read_days_of_all
@@ -28,37 +28,22 @@ from gatepost.insight.shapes import Reports
 from gatepost.insight.suppression import OfAll, for_others
 from gatepost.insight.view import read_reports
 from gatepost.logs import Log
-from gatepost.whole_file import replace_file
-
-_ALL, _DOMAINS = "all-domains", "domains"
-_MADE = re.compile(r'<meta name="gatepost-made" content="([^"]*)">')
-_HEAD = 2048
-Span = tuple[date, date]
 
 
 def write_missing(
     connection: Connection, settings: AnalyticsSettings, today: date, log: Log
 ) -> None:
-    """Of the last days, and their months: what isn't there, or is of an earlier run."""
+    """Of the last days, and of whatever was published or rebuilt in them, and their months: what
+    isn't there, or is of an earlier run."""
     folder = settings.reports.folder
     if folder is None:
         return
     with connection.begin():
         since = today - timedelta(days=settings.days.watched)
-        days = repository.published_between(connection, since, today)
-    stale = [one for one in days if _made(_file(folder / _ALL, (one.day, one.day))) != _run(one)]
-    _write(connection, settings, folder, stale, log)
-
-
-def write(
-    connection: Connection, settings: AnalyticsSettings, first: date, last: date, log: Log
-) -> None:
-    """Of these days and their months, whatever is there."""
-    if settings.reports.folder is None:
-        return
-    with connection.begin():
-        days = repository.published_between(connection, first, last)
-    _write(connection, settings, settings.reports.folder, days, log)
+        days = repository.published_lately(connection, since)
+    with _in_words():
+        stale = [one for one in days if made(file_of(folder / ALL, str(one.day))) != _runs(one)]
+        _write(connection, settings, folder, stale, log)
 
 
 def _write(
@@ -68,62 +53,66 @@ def _write(
     days: Sequence[Published],
     log: Log,
 ) -> None:
+    """The days' own pages are the last: by them it is known that all of it was done."""
     if not days:
         return
-    writer = _Writer(connection, folder, settings.reports.fewest)
-    months = sorted({one.day.replace(day=1) for one in days})
-    for begin in months:
-        writer.write((begin, _end_of(begin)), made="")
+    coming = {one.day for one in days}
+    writer = _Writer(connection, folder, settings.reports.fewest, coming)
+    months = [(begin, _end_of(begin)) for begin in sorted({one.replace(day=1) for one in coming})]
+    for month in months:
+        writer.write(month, made_from="")
+    writer.write_contents(months)
     for one in days:
-        writer.write((one.day, one.day), _run(one))
-    writer.write_index()
+        writer.write((one.day, one.day), _runs(one))
     log.info("pages.written", days=len(days), months=len(months), pages=writer.pages)
 
 
 class _Writer:
-    def __init__(self, connection: Connection, folder: Path, fewest: int) -> None:
+    """`coming` are the days whose own pages are written after those of their months."""
+
+    def __init__(
+        self, connection: Connection, folder: Path, fewest: int, coming: Collection[date]
+    ) -> None:
         self.pages = 0
         self._connection = connection
         self._folder = folder
         self._fewest = fewest
+        self._coming = coming
         self._whole = Whole()
 
-    def write(self, span: Span, made: str) -> None:
+    def write(self, span: Span, made_from: str) -> None:
         """Those of the domains, then that of all: it says that all of them are there."""
         with self._connection.begin():
             days = read_days_of_all(self._connection, *span)
             found = [(one, self._read(span, one)) for one in sorted(_domains(days))]
             every = for_others(self._read(span, None), days, self._fewest)
         for domain, reports in found:
-            title = f"{domain}, {_name(span)}"
-            self._put(self._folder / _DOMAINS / domain, span, title, reports, made)
-        self._put(self._folder / _ALL, span, f"All domains, {_name(span)}", every, made)
+            sent = {day for day, of_all in days.items() if domain in of_all.domains}
+            own = {day for day in self._coming if str(day) in sent}
+            self._put(of_domain(self._folder, domain), span, domain, reports, own, made_from)
+        self._put(self._folder / ALL, span, "All domains", every, self._coming, made_from)
 
-    def write_index(self) -> None:
-        files = sorted(self._folder.glob("*/**/*.html"), reverse=True)
-        links = [
-            (
-                " ".join([*one.relative_to(self._folder).parts[:-1], one.stem]),
-                _address(self._folder, one),
-            )
-            for one in files
-        ]
-        self._save(self._folder / "index.html", self._whole.make("Reports", None, links, ""))
+    def write_contents(self, months: Sequence[Span]) -> None:
+        write_contents(self._folder, self._whole, [name_of(one) for one in months])
 
     def _read(self, span: Span, domain: str | None) -> Reports:
         return read_reports(self._connection, Asked(*span, domain))
 
-    def _put(self, folder: Path, span: Span, title: str, reports: Reports, made: str) -> None:
-        page = self._whole.make(title, reports, list(_beside(folder, span)), made)
-        self._save(_file(folder, span), page)
+    def _put(
+        self,
+        folder: Path,
+        span: Span,
+        whose: str,
+        reports: Reports,
+        coming: Collection[date],
+        made_from: str,
+    ) -> None:
+        name, links = name_of(span), list(_beside(folder, span, coming))
+        save(file_of(folder, name), self._whole.make(f"{whose}, {name}", reports, links, made_from))
         self.pages += 1
 
-    def _save(self, file: Path, page: str) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(file, page.encode())
 
-
-def _beside(folder: Path, span: Span) -> Iterator[tuple[str, str]]:
+def _beside(folder: Path, span: Span, coming: Collection[date]) -> Iterator[tuple[str, str]]:
     """The month of a day; the days of a month."""
     first, last = span
     if first == last:
@@ -131,7 +120,7 @@ def _beside(folder: Path, span: Span) -> Iterator[tuple[str, str]]:
         return
     for n in range((last - first).days + 1):
         day = first + DAY * n
-        if _file(folder, (day, day)).exists():
+        if day in coming or file_of(folder, str(day)).exists():
             yield f"{day:%d}", f"{day}.html"
 
 
@@ -140,30 +129,21 @@ def _domains(days: Mapping[str, OfAll]) -> set[str]:
     return {one for day in days.values() for one in day.domains if is_domain(one)}
 
 
-def _run(one: Published) -> str:
-    return f"{one.run_id} {one.published_at:%Y-%m-%dT%H:%M:%S}"
+def _runs(one: Published) -> str:
+    """Whatever changes a day changes one of these, a rebuild that of its reports."""
+    return f"{one.run_id} {one.reports_run_id} {one.published_at:%Y-%m-%dT%H:%M:%S}"
 
 
-def _made(file: Path) -> str | None:
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """A folder that nobody may write to, a disk that is full."""
     try:
-        with file.open(encoding="utf-8") as stream:
-            found = _MADE.search(stream.read(_HEAD))
-    except FileNotFoundError:
-        return None
-    return found[1] if found else None
-
-
-def _file(folder: Path, span: Span) -> Path:
-    return folder / f"{_name(span)}.html"
-
-
-def _name(span: Span) -> str:
-    first, last = span
-    return str(first) if first == last else f"{first:%Y-%m}"
-
-
-def _address(folder: Path, file: Path) -> str:
-    return "/".join(file.relative_to(folder).parts)
+        yield
+    except OSError as error:
+        words = f"{error.filename or 'A page'} can't be used: {error.strerror or error}"
+        raise PagesUnwritable(f"{words} (reports.folder)") from error
+    except ConfigurationError as error:
+        raise PagesUnwritable(f"{error.detail} (reports.folder)") from error
 
 
 def _end_of(begin: date) -> date:

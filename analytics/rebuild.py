@@ -24,7 +24,7 @@ def run(night: Night, done: Done, first: date, last: date) -> None:
         rebuild_day(night, day)
         done.days += 1
         done.rows += day.row_count
-    pages.write(night.connection, night.settings, first, last, night.log)
+    pages.write_missing(night.connection, night.settings, night.now.date(), night.log)
 
 
 def rebuild_day(night: Night, day: Published) -> None:

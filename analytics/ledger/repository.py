@@ -122,6 +122,14 @@ def published_between(connection: Connection, first: date, last: date) -> list[P
     return [Published(*row) for row in rows]
 
 
+def published_lately(connection: Connection, since: date) -> list[Published]:
+    """The days since then, and earlier ones of which the reports were made since then: ids of runs
+    begin with their day."""
+    query = text(f"{_MANIFEST} WHERE day >= :since OR reports_run_id >= :run ORDER BY day")
+    values = {"since": since, "run": f"{since:%Y%m%d}"}
+    return [Published(*row) for row in connection.execute(query, values)]
+
+
 def sealed_by_day(connection: Connection) -> dict[date, bool]:
     """Of each day that was published, whether it is sealed."""
     rows = connection.execute(text("SELECT day, sealed_at IS NOT NULL FROM lake_manifest"))

@@ -4,15 +4,19 @@ import re
 from datetime import date, timedelta
 from pathlib import Path
 
+from analytics.page_folder import ALL, domains, file_of, names
+
 _DAY, _MONTH = re.compile(r"\d{4}-\d{2}-\d{2}"), re.compile(r"\d{4}-\d{2}")
 
 
 def remove_pages(folder: Path, last: date) -> None:
-    """Of all that ended up to that day. What isn't named after a day or a month stays."""
-    for file in folder.glob("**/*.html"):
-        ended = last_day_of(file.stem)
-        if ended is not None and ended <= last:
-            file.unlink(missing_ok=True)
+    """Of all that ended up to that day, by name. That of all domains is the last to go: whoever is
+    killed before finds it, and does it again."""
+    due = [one for one in names(folder) if (ended := last_day_of(one)) and ended <= last]
+    places = [*domains(folder), folder, folder / ALL] if due else []
+    for name in due:
+        for place in places:
+            file_of(place, name).unlink(missing_ok=True)
 
 
 def last_day_of(name: str) -> date | None:

@@ -1,6 +1,8 @@
 """What is concluded from a day's reports, in the transaction that publishes the day."""
 
 import json
+import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, timedelta
@@ -344,8 +346,10 @@ def test_pages_for_days_and_months(days: Days, ledger: Ledger, tmp_path: Path) -
         return sorted(one.relative_to(tmp_path) for one in tmp_path.rglob("*.html"))
 
     names = {str(one) for one in write()}
+    assert names == reached(tmp_path)
     assert names == {
         "index.html",
+        "2026-09.html",
         *(f"{of}/{when}.html" for of in ("all-domains", "domains/a.example")
           for when in ("2026-09", "2026-09-06", "2026-09-07")),
         *(f"domains/{one}/{when}.html" for one in ("b.example", "c.example")
@@ -359,7 +363,7 @@ def test_pages_for_days_and_months(days: Days, ledger: Ledger, tmp_path: Path) -
     assert "a.example" in every
     assert "b.example" not in every
     assert "c.example" not in every, "or it could be subtracted"
-    assert log.of("pages.written")[0]["pages"] == len(names) - 1
+    assert log.of("pages.written")[0]["pages"] == len(names) - 2
 
     write()
     assert len(log.of("pages.written")) == 1, "all of it is there"
@@ -367,6 +371,38 @@ def test_pages_for_days_and_months(days: Days, ledger: Ledger, tmp_path: Path) -
     ledger.ask_to("UPDATE lake_manifest SET run_id = 'another' WHERE day = '2026-09-07'")
     write()
     assert log.of("pages.written")[1]["days"] == 2
+    ledger.ask_to("UPDATE lake_manifest SET reports_run_id = 'rebuilt' WHERE day = '2026-09-07'")
+    write()
+    assert log.of("pages.written")[2]["days"] == 1, "killed before it wrote the pages"
+
+
+def reached(folder: Path) -> set[str]:
+    """All pages that one gets to from the index."""
+    found, todo = set(), ["index.html"]
+    while todo:
+        page = todo.pop()
+        if page not in found:
+            found.add(page)
+            links = re.findall(r'<a href="([^"#]+)"', (folder / page).read_text())
+            todo += [os.path.normpath(Path(page).parent / link) for link in links]
+    return found
+
+
+def test_pages_of_days_that_were_caught_up_with_or_rebuilt(
+    days: Days, ledger: Ledger, tmp_path: Path
+) -> None:
+    """However old they are, and whether that run was killed before it came to the pages."""
+    caught_up, long_ago = SEVENTH - DAY * 100, SEVENTH - DAY * 101
+    for day in (long_ago, caught_up, SEVENTH):
+        days.put(day, ("a.example:x", 100))
+    made = "UPDATE lake_manifest SET reports_run_id = '{}T020000-0' WHERE day = '{}'"
+    ledger.ask_to(made.format("20260907", caught_up))
+    ledger.ask_to(made.format("20260530", long_ago))
+    settings = ledger.settings(reports={"folder": str(tmp_path)})
+    with days.engine.connect() as connection:
+        pages.write_missing(connection, settings, SEVENTH + DAY, Heard())
+    there = {one.stem for one in (tmp_path / "domains/a.example").iterdir()}
+    assert there == {"2026-05", "2026-05-30", "2026-09", "2026-09-07"}
 
 
 def test_a_page_for_others_tells_nothing_of_a_day_with_few_messages(
@@ -377,7 +413,7 @@ def test_a_page_for_others_tells_nothing_of_a_day_with_few_messages(
     days.put(SEVENTH, ("a.example:x", 1), slow=1)
     settings = ledger.settings(reports={"folder": str(tmp_path), "fewest": 10})
     with days.engine.connect() as connection:
-        pages.write(connection, settings, SEVENTH - DAY, SEVENTH, Heard())
+        pages.write_missing(connection, settings, SEVENTH + DAY, Heard())
     few = (tmp_path / "all-domains/2026-09-07.html").read_text()
     assert "Nothing is told of it" in few
     assert "Delivered within" not in few
