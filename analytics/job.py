@@ -59,10 +59,10 @@ def run(
         with in_words(), the_only_run(create_ledger_engine(settings.database.address())) as ledger:
             night = Night(session, ledger, settings, log, run_id, moment)
             ended = _written_down(night, kind, work, done)
-    except Failure as failure:
+    except Exception as error:
         seconds = time.monotonic() - begun
-        log.error("run.failed", reason=failure.message, seconds=round(seconds, 3))
-        disagree = isinstance(failure.__cause__, CountsDisagree)
+        log.error("run.failed", reason=_reason(error), seconds=round(seconds, 3))
+        disagree = isinstance(error.__cause__, CountsDisagree)
         metrics_of.failed(kind, seconds, disagree=disagree)
         raise
     seconds = time.monotonic() - begun
@@ -124,14 +124,9 @@ def _reason(error: Exception) -> str:
 def in_words() -> Iterator[None]:
     try:
         yield
-    except (AnotherRuns, LockLost) as error:
-        raise Failure("unavailable", error.detail) from error
-    except ConfigurationError as error:
-        raise Failure("usage", error.detail) from error
-    except NotFound as error:
-        raise Failure("not-found", error.detail) from error
     except GatepostError as error:
-        raise Failure("refused", error.detail) from error
+        kinds = (kind for known, kind in _KINDS.items() if isinstance(error, known))
+        raise Failure(next(kinds, "refused"), error.detail) from error
     except SQLAlchemyError as error:
         reason = getattr(error, "orig", None) or type(error).__name__
         raise Failure(
@@ -143,3 +138,7 @@ def in_words() -> Iterator[None]:
         raise Failure(kind, f"Spark could not do it: {cause}") from error
     except Py4JError as error:
         raise Failure("fault", f"The JVM has ended: {type(error).__name__}") from error
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        words = f"The machine could not do it: {where}{error.strerror or error}"
+        raise Failure("fault", words) from error

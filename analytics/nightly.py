@@ -1,5 +1,5 @@
-"""A night's run: extract each day that can still change, check it, publish it; then look at what is
-sealed, and clear away.
+"""A night's run: clear away what earlier ones have left; extract each day that can still change,
+check it, publish it; then look at what is sealed, take away what is past its time, and make pages.
 
 Each day is published for itself, and all that a run writes before that is nobody's yet. So a run
 may be killed anywhere, and the next one does what is left (I13).
@@ -61,17 +61,22 @@ class Night:
 
 
 def run(night: Night, done: Done, *, catch_up: bool) -> None:
-    """`done` is filled as it goes on, for whoever tells of a run that failed half-way."""
+    """`done` is filled as it goes on, for whoever tells of a run that failed half-way.
+
+    What failed runs have left goes before this one writes, or runs that keep failing would fill the
+    lake; pages are last, for which nothing else is to wait.
+    """
     demand_kept_long_enough(night.connection, night.settings.days.extracted_again)
-    for day in due_days(night, catch_up=catch_up):
+    due = due_days(night, catch_up=catch_up)
+    collect(night)
+    for day in due:
         rows = do_day(night, day)
         done.days += 1
         done.rows += rows
     done.unusual = tell_unusual(night)
-    pages.write_missing(night.connection, night.settings, night.now.date(), night.log)
     done.late = watch_sealed(night)
-    collect(night)
     take_away(night.session, night.connection, night.settings, night.log, night.now)
+    pages.write_missing(night.connection, night.settings, night.now.date(), night.log)
 
 
 def due_days(night: Night, *, catch_up: bool) -> list[date]:

@@ -19,8 +19,11 @@ from gatepost.cli.failure import Failure
 from tests.integration.analytics.conftest import Ledger, Nights
 from tests.integration.analytics.days import SEVENTH, Attempt, Message, at, night_after
 from tests.integration.analytics.test_nightly import SHORT, folders
+from tests.integration.analytics.test_retention import publish
 
 DAY = timedelta(days=1)
+LAST_RUN = "gatepost_analytics_nightly_last_run.prom"
+LAST_RUN_FAILED = 'gatepost_analytics_last_run_ok{kind="nightly"} 0.0'
 
 
 def test_a_late_message_meanwhile_is_extracted_as_well(
@@ -243,6 +246,61 @@ def test_a_lake_that_can_not_be_written_to(nights: Nights, ledger: Ledger) -> No
         nights.play(night_after(SEVENTH), lake={"uri": "file:///proc/lake"})
     assert failure.value.kind == "fault"
     assert ledger.published() == {}
+
+
+def test_pages_that_can_not_be_written_keep_nothing_else_waiting(
+    nights: Nights, ledger: Ledger
+) -> None:
+    """What keeps the lake right is done by then, and it is told why the run has failed."""
+    publish(ledger, SEVENTH)
+    ledger.put(Message(at(SEVENTH)))
+    note_nobodys_folder(ledger)
+    (ledger.folder / "file").touch()
+    with pytest.raises(Failure, match=r"file/.*Not a directory \(reports\.folder\)") as failure:
+        nights.play(
+            night_after(SEVENTH + DAY),
+            reports={"folder": str(ledger.folder / "file" / "reports")},
+            metrics_folder=str(ledger.folder),
+        )
+    assert failure.value.kind == "fault"
+    assert list(ledger.published()) == [SEVENTH, SEVENTH + DAY]
+    assert ledger.rows("lake_manifest")[0]["late_changes"] == 1
+    assert "nobodys" not in {row["run_id"] for row in ledger.rows("lake_folders")}
+    (run,) = ledger.rows("lake_runs")
+    assert (run["state"], run["reason"]) == ("failed", failure.value.message)
+    assert (run["days"], run["late_changes"]) == (1, 1)
+    assert LAST_RUN_FAILED in (ledger.folder / LAST_RUN).read_text()
+
+
+def test_what_was_not_foreseen_is_written_down(nights: Nights, ledger: Ledger) -> None:
+    def stumble(*_: object) -> None:
+        raise ZeroDivisionError("of something")
+
+    with pytest.raises(ZeroDivisionError):
+        nights.run("nightly", stumble, night_after(SEVENTH), metrics_folder=str(ledger.folder))
+    (run,) = ledger.rows("lake_runs")
+    assert run["state"] == "failed"
+    assert run["reason"].startswith("ZeroDivisionError")
+    assert run["ended_at"] is not None
+    assert [one["reason"] for one in nights.log.of("run.failed")] == [run["reason"]]
+    assert LAST_RUN_FAILED in (ledger.folder / LAST_RUN).read_text()
+
+
+def test_runs_that_keep_failing_do_not_fill_the_lake(nights: Nights, ledger: Ledger) -> None:
+    """What others have left goes first, however this one ends."""
+    note_nobodys_folder(ledger)
+    away = {"url": "mysql+pymysql://gatepost_lake:none@127.0.0.1:1/gatepost"}
+    with pytest.raises(Failure, match="Connection refused"):
+        nights.play(night_after(SEVENTH), source=away)
+    assert [row["day"] for row in ledger.rows("lake_folders")] == [SEVENTH]
+
+
+def note_nobodys_folder(ledger: Ledger) -> None:
+    """As a run has left it that failed a week ago."""
+    ledger.ask_to(
+        "INSERT INTO lake_folders (day, run_id, kind, begun_at)"
+        " VALUES ('2026-09-01', 'nobodys', 'reports', '2026-09-01')"
+    )
 
 
 def test_who_sends_half_of_all_gets_files_of_its_own(nights: Nights, ledger: Ledger) -> None:

@@ -18,6 +18,7 @@ from tests.integration.analytics.test_nightly import everything
 
 BEFORE_PUBLISHING = [
     (repository, "begin_run", "before"),
+    (lake, "remove", "before"),
     (lake, "write", "half-way"),
     (lake, "write", "after"),
     (lake, "write_reports", "after"),
@@ -26,7 +27,6 @@ BEFORE_PUBLISHING = [
 ]
 AFTERWARDS = [
     (publish, "publish", "after"),
-    (lake, "remove", "before"),
     (repository, "end_run", "before"),
 ]
 

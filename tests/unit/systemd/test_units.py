@@ -7,9 +7,11 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+import yaml
 from pydantic import SecretStr
 
-from analytics.settings import AnalyticsSettings
+from analytics.settings import AnalyticsSettings, Reports
+from gatepost.cli.failure import EXIT_OF_KIND
 from gatepost.cli.main import run
 from gatepost.service import supervisor
 from gatepost.settings import ServiceSettings, named
@@ -141,6 +143,35 @@ def test_the_nightly_jobs_follow_each_other() -> None:
     for number, job in enumerate(jobs):
         after = " ".join(said(f"{job}.service", "After")).split()
         assert [f"{one}.service" in after for one in jobs] == [n < number for n in range(3)]
+
+
+@pytest.mark.parametrize("job", ["nightly", "backup"])
+def test_what_keeps_failing_is_given_up_for_that_night_alone(job: str) -> None:
+    """Each try leaves something on a disk."""
+    unit = f"gatepost-{job}.service"
+    (limit,) = said(unit, "StartLimitIntervalSec")
+    (most,) = said(unit, "StartLimitBurst")
+    (pause,) = said(unit, "RestartSec")
+    hours, minutes = int(limit.removesuffix("h")), int(pause.removesuffix("min"))
+    assert int(most) * minutes < hours * 60, "it would never be reached"
+    assert hours < 23, "it would be refused the next night"
+
+
+def test_a_wrong_configuration_is_not_tried_again() -> None:
+    found = said("gatepost-nightly.service", "RestartPreventExitStatus")
+    assert found == [str(EXIT_OF_KIND["usage"])]
+
+
+def test_pages_are_where_the_unit_may_write() -> None:
+    """In the sample of its settings they are not asked for; nothing else has to be changed."""
+    (state,) = said("gatepost-nightly.service", "StateDirectory")
+    sample = (SHIPPED.parent / "analytics" / "config.yaml").read_text()
+    told = yaml.safe_load(sample.replace("# reports:", "reports:"))["reports"]
+    folder = Reports.model_validate(told).folder
+    assert folder is not None
+    assert folder.is_relative_to(f"/var/lib/{state}")
+    document = (SHIPPED.parent / "docs" / "pipeline.md").read_text()
+    assert f"reports: {{folder: {folder}," in document
 
 
 def test_the_backup_never_sees_the_master_key() -> None:
