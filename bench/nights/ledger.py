@@ -40,6 +40,12 @@ ROWS_A_STATEMENT = 100_000
 AT_ONCE = 2
 DOMAINS, CLIENTS = 5, 40
 SETTLED_WITHIN = 600
+_SETTLING = {
+    "innodb_io_capacity_max": 20_000,
+    "innodb_io_capacity": 20_000,
+    "innodb_max_dirty_pages_pct": 0,
+}
+"""In this order; of 200 pages a second, as usual, it would take minutes."""
 _UNSETTLED = """
 SELECT COUNT(*) FROM information_schema.global_status
 WHERE variable_name = 'INNODB_HISTORY_LIST_LENGTH' AND variable_value > 1000
@@ -71,12 +77,14 @@ class BigLedger:
         root = create_engine(self.server.url("root", "mysql"), isolation_level="AUTOCOMMIT")
         deadline = time.monotonic() + SETTLED_WITHIN
         with root.connect() as connection:
-            connection.execute(text("SET GLOBAL innodb_max_dirty_pages_pct = 0"))
+            for name, value in _SETTLING.items():
+                connection.execute(text(f"SET GLOBAL {name} = {value}"))
             while connection.execute(text(_UNSETTLED)).scalar_one() > 0:
                 if time.monotonic() > deadline:
                     raise TimeoutError("the ledger isn't settled")
                 time.sleep(1)
-            connection.execute(text("SET GLOBAL innodb_max_dirty_pages_pct = DEFAULT"))
+            for name in _SETTLING:
+                connection.execute(text(f"SET GLOBAL {name} = DEFAULT"))
         root.dispose()
 
 
