@@ -15,7 +15,8 @@ NOBODY = pwd.getpwnam("nobody")
 SPARK_SUBMIT = """#!/bin/sh
 id -u
 cat "$CREDENTIALS_DIRECTORY/database.password"
-cat "$(dirname "$CREDENTIALS_DIRECTORY")/spark.properties" | grep -c UTC
+while [ "$1" != --properties-file ]; do shift; done
+grep -c UTC "$2"
 """
 
 
