@@ -76,22 +76,23 @@ def missing(now: datetime, published: Collection[date], first: date | None) -> l
 
 
 def may_be_sealed(
-    day: date, now: datetime, max_lifetime: timedelta, first_published: datetime | None
+    day: date, now: datetime, open_for: timedelta, first_published: datetime | None
 ) -> bool:
-    """When its messages can wait no more, and a night has passed since it was first published.
+    """When it has been open for so long after its end that its messages can wait no more, and a
+    night has passed since it was first published.
 
     That night is for a clock that ran ahead and was set back: what it published too early is open
     still. The rule goes by days, so that a run that is repeated leaves what the first one left.
     """
     seen_before = first_published is not None and first_published.date() < now.date()
-    return seen_before and now >= starts_at(day) + DAY + max_lifetime
+    return seen_before and now >= starts_at(day) + DAY + open_for
 
 
 def to_watch(today: date, sealed: Iterable[date], watched: int) -> list[date]:
     """The last `watched` of the sealed days, every night. Those before, which the ledger may keep
     for years, in turn: each once in as many nights."""
-    ages = {day: (today - day).days for day in sealed}
-    return [day for day, age in ages.items() if age <= watched or age % watched == 0]
+    ages = ((day, (today - day).days) for day in sealed)
+    return [day for day, age in ages if age <= watched or age % watched == 0]
 
 
 def demand_sane(now: datetime, ledgers: datetime, days: Sequence[date], at_once: int) -> None:

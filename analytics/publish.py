@@ -1,4 +1,4 @@
-"""Makes a run's folders the day: manifest, counts and reports in one transaction of the ledger.
+"""Makes a run's folders the day: manifest and reports in one transaction of the ledger.
 
 Until it commits, readers see the day as it was; after it, all of it is new (I13).
 """
