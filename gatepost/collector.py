@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, model_validator
 
 from gatepost.errors import ConfigurationError
+from gatepost.key_exchange import keep_to_curves
 from gatepost.safety import private_file_faults
 from gatepost.settings import Block
 
@@ -46,6 +47,7 @@ class Tracing(Block):
             why = error.strerror or type(error).__name__
             raise ConfigurationError(f"tracing: {files} can't be used: {why}") from None
         context.minimum_version = ssl.TLSVersion.TLSv1_3
+        keep_to_curves(context)
         return context
 
     def check(self) -> None:

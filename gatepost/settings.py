@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from gatepost.errors import ConfigurationError
 from gatepost.safety import private_file_faults, url_password_faults
 from gatepost.sources import read_sources
-from gatepost.tls import TlsFiles, check_files
+from gatepost.tls import TlsFiles, check_files, check_shown
 
 ENVIRONMENT_NAMES = {
     "GATEPOST_ENVIRONMENT": "environment",
@@ -104,7 +104,7 @@ class Tls(Block):
         return TlsFiles(self.cert_file, self.key_file, self.ca_file)
 
     def check(self) -> None:
-        check_files(self.files())
+        check_shown(self.files())
 
     def faults(self) -> list[str]:
         return private_file_faults(self.key_file)

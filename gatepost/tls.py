@@ -1,4 +1,5 @@
-"""TLS contexts: version 1.3 only, a certificate from both sides, no resumption.
+"""TLS contexts: version 1.3 only, keys from elliptic curves only, a certificate from both sides, no
+resumption.
 
 A session resumed by ticket would skip every check of the certificate, so servers issue no tickets.
 A caller requires the role of the server that it calls, in the handshake, before a byte is sent
@@ -16,6 +17,7 @@ from cryptography import x509
 
 from gatepost.errors import BadIdentity, ConfigurationError
 from gatepost.identity import Certificate, Role
+from gatepost.key_exchange import check_curves, keep_to_curves
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,54 +37,19 @@ def server_context(
     files: TlsFiles, refused: Callable[[str], None], anchors: Iterable[bytes] = ()
 ) -> ssl.SSLContext:
     """For a port that only certificates of our CA may use, and of these that aren't ours (DER);
-    `refused` hears why one was turned away.
-
-    Under uvloop a failed handshake reaches no log, so the TLS object itself reports it. And both
-    event loops drop what a failed handshake still has to say, so that a client would see nothing
-    but a lost connection and could not know whether its message was taken: of a certificate, "wants
-    to read" is answered first, which sends the alert, and the failure the next time. Who doesn't
-    speak TLS at all is hung up on at once.
-    """
-
-    class Reporting(ssl.SSLObject):
-        failure: ssl.SSLError | None = None
-
-        def do_handshake(self) -> None:
-            if self.failure is not None:
-                raise self.failure
-            try:
-                super().do_handshake()
-            except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
-                raise
-            except ssl.SSLError as error:
-                verify = getattr(error, "verify_message", None)
-                reason = (error.reason or "handshake failed").lower().replace("_", " ")
-                refused(verify or reason)
-                if "certificate" not in reason:
-                    raise
-                self.failure = error
-                raise ssl.SSLWantReadError from None
-
-        def getpeercert(self, binary_form: bool = False) -> Any:
-            """Event loops ask for it when the handshake is over; a failure would reach no log."""
-            try:
-                return super().getpeercert(binary_form)
-            except ValueError:
-                refused("the certificate's names can't be read")
-                raise
-
-    context = _context(ssl.PROTOCOL_TLS_SERVER, files)
+    `refused` hears why one was turned away."""
+    context = browser_context(files, refused)
     context.verify_mode = ssl.CERT_REQUIRED
-    context.num_tickets = 0
-    context.sslobject_class = Reporting
     _trust(context, anchors)
     return context
 
 
-def browser_context(files: TlsFiles) -> ssl.SSLContext:
+def browser_context(files: TlsFiles, refused: Callable[[str], None]) -> ssl.SSLContext:
     """For the port that browsers come to: people have no certificates, they sign in."""
     context = _context(ssl.PROTOCOL_TLS_SERVER, files)
     context.num_tickets = 0
+    check_curves(context)
+    context.sslobject_class = _reporting(refused)
     return context
 
 
@@ -112,6 +79,11 @@ def check_files(files: TlsFiles) -> None:
     _context(ssl.PROTOCOL_TLS_CLIENT, files)
 
 
+def check_shown(files: TlsFiles) -> None:
+    """The same of a port's, which must also keep to the groups that it is told."""
+    browser_context(files, lambda _: None)
+
+
 class Port(ssl.SSLContext):
     """What an event loop is given once, to listen with: each handshake begins with the context that
     was made last, and what is open goes on with its own. So what is trusted no more is forgotten,
@@ -131,6 +103,48 @@ class Port(ssl.SSLContext):
 
     def wrap_bio(self, *args: Any, **kwargs: Any) -> ssl.SSLObject:
         return self.current.wrap_bio(*args, **kwargs)
+
+
+def _reporting(refused: Callable[[str], None]) -> type[ssl.SSLObject]:
+    """Under uvloop a failed handshake reaches no log, so the TLS object itself reports it. And both
+    event loops drop what a failed handshake still has to say, so that a client would see nothing
+    but a lost connection and could not know whether its message was taken: of a certificate, and of
+    what keys are exchanged by, "wants to read" is answered first, which sends the alert, and the
+    failure the next time. Who doesn't speak TLS at all is hung up on at once.
+    """
+
+    class Reporting(ssl.SSLObject):
+        failure: ssl.SSLError | None = None
+
+        def do_handshake(self) -> None:
+            if self.failure is not None:
+                raise self.failure
+            try:
+                super().do_handshake()
+            except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                raise
+            except ssl.SSLError as error:
+                verify = getattr(error, "verify_message", None)
+                reason = (error.reason or "handshake failed").lower().replace("_", " ")
+                refused(verify or reason)
+                if not any(word in reason for word in _TOLD):
+                    raise
+                self.failure = error
+                raise ssl.SSLWantReadError from None
+
+        def getpeercert(self, binary_form: bool = False) -> Any:
+            """Event loops ask for it when the handshake is over; a failure would reach no log."""
+            try:
+                return super().getpeercert(binary_form)
+            except ValueError:
+                refused("the certificate's names can't be read")
+                raise
+
+    return Reporting
+
+
+_TOLD = ("certificate", "key share", "groups")
+"""What a peer is told of its handshake, as OpenSSL's reasons name it."""
 
 
 def _expecting(base: Any, role: Role, refusal: Refusal) -> Any:
@@ -155,6 +169,7 @@ def _expecting(base: Any, role: Role, refusal: Refusal) -> Any:
 def _context(protocol: int, files: TlsFiles) -> ssl.SSLContext:
     context = ssl.SSLContext(protocol)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
+    keep_to_curves(context)
     with _usable(files.cert_file, files.key_file):
         context.load_cert_chain(files.cert_file, files.key_file)
     with _usable(files.ca_file):

@@ -9,7 +9,7 @@ from gatepost.addresses import proxies_faults
 from gatepost.identity import INFRASTRUCTURE_DOMAIN
 from gatepost.safety import private_file_faults
 from gatepost.settings import Block, Listen, MainServer, Server, ServiceSettings
-from gatepost.tls import TlsFiles, check_files
+from gatepost.tls import TlsFiles, check_shown
 
 
 class Shown(Block):
@@ -43,4 +43,4 @@ class PortalSettings(ServiceSettings):
         return TlsFiles(self.tls.cert_file, self.tls.key_file, self.main_server.ca_file)
 
     def check_shown(self) -> None:
-        check_files(self.shown_files())
+        check_shown(self.shown_files())

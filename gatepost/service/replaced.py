@@ -61,17 +61,16 @@ class Replaced:
     ) -> Port:
         """TLS for a port that others call; it shows what these files hold, and trusts these CAs
         beside ours (DER), later as well."""
-
-        def refused(why: str) -> None:
-            self._log.warning("tls.refused", reason=why)
-
-        port = self._show(lambda: server_context(files, refused, anchors()), files, live)
+        port = self._show(lambda: server_context(files, self._refused, anchors()), files, live)
         self._watch(["trust anchors"], anchors, port.renew)
         return port
 
     def open_browser_port(self, files: TlsFiles, live: Live) -> Port:
         """As open_port, for those who have no certificate."""
-        return self._show(lambda: browser_context(files), files, live)
+        return self._show(lambda: browser_context(files, self._refused), files, live)
+
+    def _refused(self, why: str) -> None:
+        self._log.warning("tls.refused", reason=why)
 
     def _show(self, make: Callable[[], ssl.SSLContext], files: TlsFiles, live: Live) -> Port:
         port = live.port = Port(make)

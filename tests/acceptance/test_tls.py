@@ -23,8 +23,17 @@ from infra.dev.services import not_ready
 from main_server.ca.authority import Usage
 from tests.acceptance.site import Site, Wire, accepted, eventually, post
 from tests.factories import Pki, identity
+from tests.hostile.hellos import (
+    ALERT,
+    HANDSHAKE,
+    HANDSHAKE_FAILURE,
+    X25519,
+    first_record,
+    hello,
+)
 
 SERVERS = ["proxy", "main_server"]
+TLS_PORTS = [*SERVERS, "portal"]
 
 
 @pytest.fixture(scope="package")
@@ -124,6 +133,31 @@ def test_older_versions_of_tls_are_not_spoken(
     context.minimum_version = context.maximum_version = version
     with pytest.raises(ssl.SSLError), Wire(site.url(service), context):
         pass
+
+
+@pytest.mark.parametrize("service", TLS_PORTS)
+@pytest.mark.parametrize("group", [0x0100, 0x0104])
+def test_keys_are_not_exchanged_in_finite_fields(site: Site, service: str, group: int) -> None:
+    """Anybody could ask for it, and what it costs would keep everybody else waiting."""
+    for words in (hello([group], [group]), hello([group], [])):
+        assert first_record(address(site, service), words) == (ALERT, bytes([2, HANDSHAKE_FAILURE]))
+    kind, said = first_record(address(site, service), hello([group, X25519], [group]))
+    assert (kind, said[-2:]) == (HANDSHAKE, X25519.to_bytes(2, "big")), "is led to a curve"
+
+
+@pytest.mark.parametrize("service", TLS_PORTS)
+@pytest.mark.parametrize("curve", ["X25519", "prime256v1"])
+def test_keys_are_exchanged_on_curves(site: Site, service: str, curve: str) -> None:
+    context = client_context(site.files("client_001"))
+    context.set_ecdh_curve(curve)
+    assert not refused(site, service, context)
+
+
+def address(site: Site, service: str) -> tuple[str, int]:
+    parts = urlsplit(site.url(service))
+    assert parts.hostname
+    assert parts.port
+    return parts.hostname, parts.port
 
 
 @pytest.mark.parametrize("service", SERVERS)
