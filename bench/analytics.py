@@ -6,7 +6,6 @@ DuckDB, from the same Parquet, and by MariaDB. With `--write`, the figures go in
 docs/performance-analytics.md: no figure gets there in another way.
 """
 
-import argparse
 import json
 import shutil
 import statistics
@@ -30,6 +29,7 @@ from bench.nights.retention import take_away
 from bench.nights.runs import Night, configure, run
 from bench.rig import pages
 from bench.rig.machine import noise
+from infra.dev.options import bench as options
 from infra.dev.spark_cluster import SparkCluster
 
 DAY = timedelta(days=1)
@@ -167,11 +167,7 @@ def say(words: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="./dev bench analytics")
-    parser.add_argument("--large", action="store_true", help="thirty million messages")
-    parser.add_argument("--scale", type=float, default=1.0, help="of the messages, to try it out")
-    parser.add_argument("--write", action="store_true", help="write docs/performance-analytics.md")
-    arguments = parser.parse_args()
+    arguments = options.analytics().parse_args()
     size = "drill" if arguments.large else "bench"
     if wrong := bench(size, arguments.scale, write=arguments.write):
         sys.exit(wrong)

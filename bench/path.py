@@ -20,11 +20,10 @@ from typing import Any
 from bench.rig import pages, report
 from bench.rig.machine import cpu_seconds, noise, resident_bytes
 from bench.rig.subject import SERVICES, Subject, subjects
+from infra.dev.options import bench as options
 
 PARKED = 100_000
 """How many wait for a later attempt while others come through (I4)."""
-
-VARIANTS = ("gatepost", "one_at_a_time", "plain")
 
 
 def load(subject: Subject, *, connections: int, seconds: float, **more: float) -> dict[str, Any]:
@@ -129,12 +128,8 @@ def measure(subject: Subject, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="./dev bench path", description=__doc__.split("\n")[0])
-    parser.add_argument("--seconds", type=float, default=10.0, help="of each load")
-    parser.add_argument("--backlog", type=int, default=200_000, help="messages to drain")
-    parser.add_argument("--only", choices=VARIANTS, help="one subject; writes no document")
-    arguments = parser.parse_args()
-    wanted = [arguments.only] if arguments.only else list(VARIANTS)
+    arguments = options.path().parse_args()
+    wanted = [arguments.only] if arguments.only else list(options.SUBJECTS)
     results: dict[str, Any] = {"seconds": arguments.seconds, "noise": noise(), "subjects": {}}
     with tempfile.TemporaryDirectory(prefix="gatepost-bench-") as folder:
         for name in wanted:

@@ -5,7 +5,6 @@ ledger each list looks at is counted by the database. With `--write`, the figure
 docs/performance-portal.md: no figure gets there in another way.
 """
 
-import argparse
 import asyncio
 import random
 import sys
@@ -24,6 +23,7 @@ from bench.people.visitors import Look, Visitor, add_person, make_hash
 from bench.rig import pages
 from bench.rig.machine import noise
 from gatepost.people import UserRole
+from infra.dev.options import bench as options
 from infra.dev.stack import Stack
 from main_server.keys.opening import opened
 from main_server.keys.service import open_keyring
@@ -167,10 +167,7 @@ def prepare(stack: Stack, rows: int) -> Bed:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="./dev bench portal", description=__doc__.split("\n")[0])
-    parser.add_argument("--rows", type=int, default=10_000_000, help="messages in the ledger")
-    parser.add_argument("--write", action="store_true", help="write docs/performance-portal.md")
-    arguments = parser.parse_args()
+    arguments = options.portal().parse_args()
     before = noise()
     with tempfile.TemporaryDirectory(prefix="gatepost-bench-") as name, Stack(Path(name)) as stack:
         bed = prepare(stack, arguments.rows)

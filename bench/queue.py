@@ -18,8 +18,8 @@ from bench.engine import depth, idle, page, peers, rates
 from bench.engine.bed import PAYLOAD, open_bed, running_redis
 from bench.rig import pages
 from infra.dev.engines import Engines, RedisServer, find_engines
+from infra.dev.options import bench as options
 
-PARTS = ("rates", "depth", "peers", "idle")
 TASKS = 2000
 IDLE_SECONDS = 10.0
 
@@ -56,15 +56,8 @@ def measure(engines: Engines, folder: Path, arguments: argparse.Namespace) -> di
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="./dev bench queue", description=__doc__.split("\n")[0])
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of: {', '.join(PARTS)}")
-    parser.add_argument("--messages", type=int, default=1_000_000, help="the deepest queue")
-    parser.add_argument("--share", type=float, default=1.0, help="of the usual messages, for rates")
-    parser.add_argument("--write", action="store_true", help="write docs/performance-queue.md")
-    arguments = parser.parse_args()
-    if unknown := set(arguments.parts) - set(PARTS):
-        parser.error(f"no such part: {', '.join(sorted(unknown))}")
-    arguments.parts = arguments.parts or PARTS
+    arguments = options.queue().parse_args()
+    arguments.parts = arguments.parts or options.QUEUE_PARTS
     with tempfile.TemporaryDirectory(prefix="gatepost-bench-") as folder:
         results = measure(find_engines(), Path(folder), arguments)
     text = page.render(results)

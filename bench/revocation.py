@@ -21,6 +21,7 @@ from bench.revoking.callers import QUIET_GAP_SECONDS, Live
 from bench.revoking.trial import Outcome, try_once
 from bench.rig import pages
 from bench.rig.machine import noise
+from infra.dev.options import bench as options
 from infra.dev.stack import Stack
 
 BYSTANDERS = 4
@@ -78,14 +79,7 @@ async def run(scene: str, bed: Bed, victims: list[Victim], connections: int) -> 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="./dev bench revocation", description=__doc__.split("\n")[0]
-    )
-    parser.add_argument("--trials", type=int, default=102, help="in all, over the three scenes")
-    parser.add_argument("--connections", type=int, default=200, help="live ones, in all")
-    parser.add_argument("--revoked", type=int, default=500, help="others that are revoked already")
-    parser.add_argument("--write", action="store_true", help="write docs/performance-revocation.md")
-    arguments = parser.parse_args()
+    arguments = options.revocation().parse_args()
     before = noise()
     with tempfile.TemporaryDirectory(prefix="gatepost-bench-") as name:
         folder = Path(name)

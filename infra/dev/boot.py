@@ -1,7 +1,8 @@
 """The entry of `./dev`: makes the environment that a command needs, then becomes that command.
 
 Standard library only, for it runs before anything is installed. An environment that is fresh (the
-stamp in it names the lock, the project file and the folder it was made from) is left alone.
+stamp in it names the lock, the project file and the folder it was made from) is left alone. Help is
+given, and an option that there isn't is refused, before that.
 """
 
 import fcntl
@@ -11,60 +12,14 @@ import os
 import shutil
 import sys
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 from infra.dev import python
+from infra.dev.options.commands import COMMANDS
 from infra.dev.paths import BOOT, LOCKS, ROOT, VAR, VENV
 from infra.dev.steps import Failure, give_up, step
 
-
-@dataclass(frozen=True)
-class Command:
-    """A command: what it is for, the module that does it, the environment it needs."""
-
-    summary: str
-    module: str
-    group: str | None = None
-
-
-COMMANDS = {
-    "up": Command(
-        "start everything: Redis, MariaDB and the services", "infra.dev.commands.up", "server"
-    ),
-    "status": Command(
-        "what runs, and where it listens (--json for scripts)", "infra.dev.commands.status"
-    ),
-    "logs": Command("what the services say (logs [service] [-f])", "infra.dev.commands.logs"),
-    "down": Command("stop everything", "infra.dev.commands.down"),
-    "test": Command(
-        "lint, then all tests (arguments go to pytest)", "infra.dev.commands.test", "test"
-    ),
-    "lint": Command("ruff, mypy, import-linter, shellcheck", "infra.dev.commands.lint", "test"),
-    "docs": Command("the documents, as a site in var/docs", "infra.dev.commands.docs", "test"),
-    "build": Command("the wheel of this release, into dist/", "infra.dev.commands.build", "server"),
-    "lock": Command("choose versions anew and write locks/", "infra.dev.commands.lock", "boot"),
-    "bench": Command(
-        "measure (bench queue runs bench/queue.py)", "infra.dev.commands.bench", "bench"
-    ),
-    "analytics": Command(
-        "the nightly pipeline of the running stack (analytics run)",
-        "infra.dev.commands.analytics",
-        "analytics",
-    ),
-    "demo": Command(
-        "sixty seconds: load, kills, a FLUSHALL, and what is left",
-        "infra.dev.commands.demo",
-        "server",
-    ),
-    "chaos": Command(
-        "break everything under load, and judge what is left", "infra.dev.commands.chaos", "test"
-    ),
-    "drill": Command(
-        "what takes too long for a test (drill analytics)", "infra.dev.commands.drill", "bench"
-    ),
-}
 # Each holds all of the one before it.
 GROUPS = ("server", "analytics", "test", "bench")
 STAMP = VENV / "made-from.json"
@@ -79,6 +34,7 @@ def main(arguments: list[str]) -> NoReturn:
         print(f"dev: there is no command {name!r}\n\n{usage()}", file=sys.stderr)
         sys.exit(2)
     command = COMMANDS[name]
+    command.check(arguments[1:])
     try:
         demand_own(VAR)
         interpreter = prepare(command.group)

@@ -23,6 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from infra.dev.child import Child
 from infra.dev.engines.find import clean_environment
+from infra.dev.options import stack as options
 from infra.dev.paths import ROOT, VAR
 from infra.dev.stack import Stack
 from infra.dev.steps import Failure, give_up
@@ -198,6 +199,7 @@ def tell(verdict: Verdict, report: Path) -> str:
 
 
 def main() -> int:
+    options.demo().parse_args()
     folder = VAR / "demo"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o711)  # where we are root the database is somebody else, and passes through

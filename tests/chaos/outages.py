@@ -3,12 +3,12 @@
 Posting goes on meanwhile: of what is sent after the first second at least 99.9 % is accepted.
 """
 
-import argparse
 import json
 import sys
 import time
 from dataclasses import asdict, dataclass
 
+from infra.dev.options import chaos
 from infra.dev.steps import Failure, give_up, step
 from tests.chaos.experiment import judge, posting, prepare, trial
 from tests.chaos.faults.processes import Kill
@@ -23,11 +23,7 @@ OUTAGES = {"main servers": ("main-1", "main-2"), "mariadb": ("mariadb",), "redis
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="./dev chaos outages", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=300.0, help="of each outage (300)")
-    parser.add_argument("--rate", type=float, default=80.0, help="requests a second (80)")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(arguments)
+    options = chaos.outages().parse_args(arguments)
     prepare("tests.chaos.outages", arguments)
     with trial("outages", options.seed, seconds=options.seconds, rate=options.rate) as site:
         length = len(OUTAGES) * (options.seconds + 2 * CALM_SECONDS)

@@ -1,10 +1,10 @@
 """`./dev chaos powercuts`: the power fails for both stores, again and again, under load."""
 
-import argparse
 import random
 import sys
 import time
 
+from infra.dev.options import chaos
 from infra.dev.steps import Failure, give_up, step
 from tests.chaos.experiment import judge, posting, prepare, trial
 from tests.chaos.faults.stores import PowerCut
@@ -17,11 +17,7 @@ MOST_SECONDS_EACH = 30.0
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="./dev chaos powercuts", description=__doc__)
-    parser.add_argument("--times", type=int, default=100, help="how often (100)")
-    parser.add_argument("--rate", type=float, default=120.0, help="requests a second (120)")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(arguments)
+    options = chaos.powercuts().parse_args(arguments)
     prepare("tests.chaos.powercuts", arguments)
     dice = random.Random(options.seed)
     with trial("powercuts", options.seed, times=options.times, rate=options.rate) as site:

@@ -3,12 +3,12 @@
 Of each kind of process both are killed at once, so that nothing hides behind the other.
 """
 
-import argparse
 import json
 import sys
 import time
 from dataclasses import asdict, dataclass
 
+from infra.dev.options import chaos
 from infra.dev.steps import Failure, give_up
 from tests.chaos.experiment import judge, posting, prepare, trial
 from tests.chaos.faults.fault import Fault
@@ -53,10 +53,7 @@ def _partitions(site: Site) -> list[Fault]:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="./dev chaos recovery", description=__doc__)
-    parser.add_argument("--rate", type=float, default=120.0, help="requests a second (120)")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(arguments)
+    options = chaos.recovery().parse_args(arguments)
     prepare("tests.chaos.recovery", arguments)
     with trial("recovery", options.seed, rate=options.rate) as site:
         chosen = cases(site)

@@ -3,10 +3,10 @@
 Nothing in it is typed in by hand but how each promise is tested, and what isn't covered.
 """
 
-import argparse
 from collections import Counter
 from typing import Any
 
+from infra.dev.options import chaos
 from infra.dev.paths import ROOT, VAR
 from tests.chaos.checker.promises import PROMISES
 from tests.chaos.report.results import Results, Run, read_results
@@ -194,10 +194,9 @@ def _teeth(found: dict[str, Any]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="./dev chaos reliability", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write docs/reliability.md")
+    asked = chaos.reliability().parse_args()
     text = render(read_results(VAR / "chaos"))
-    if parser.parse_args().write:
+    if asked.write:
         PAGE.write_text(text, encoding="utf-8")
     else:
         print(text)

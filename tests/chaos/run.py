@@ -1,12 +1,10 @@
 """`./dev chaos`: breaks everything under load, by a seed; the checker judges what is left."""
 
 import argparse
-import random
 import sys
 import time
-from pathlib import Path
 
-from infra.dev.paths import ROOT
+from infra.dev.options import chaos
 from infra.dev.steps import Failure, give_up, step
 from tests.chaos.experiment import judge, posting, prepare, trial
 from tests.chaos.menu import last, menu, once
@@ -19,7 +17,7 @@ what is judged, and so is what others do while refused messages wait."""
 
 
 def main(arguments: list[str]) -> int:
-    options = parse(arguments)
+    options = chaos.run().parse_args(arguments)
     prepare("tests.chaos.run", arguments, loopback=options.loopback)
     return 0 if run(options) else 1
 
@@ -38,17 +36,6 @@ def run(options: argparse.Namespace) -> bool:
         for fault in [one.fault for one in plan if one.fault.failed is not None]:
             print(f"    {fault.name} of {fault.target} could not be done: {fault.failed}")
     return judge(site.place.folder)
-
-
-def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="./dev chaos", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=10.0, help="how long faults go on (10)")
-    parser.add_argument("--seed", type=int, default=random.randrange(1, 100_000))
-    parser.add_argument("--rate", type=float, default=200.0, help="requests a second (200)")
-    parser.add_argument("--poison", type=float, default=0.2, help="poison messages a second (0.2)")
-    parser.add_argument("--tree", type=Path, default=ROOT, help="whose code to run (this one's)")
-    parser.add_argument("--loopback", action="store_true", help="do without namespaces and disk")
-    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ The disk is full, the database is killed half-way, two start at once; each time 
 by halves, and the next run makes it good. Then `./dev bench analytics --large`.
 """
 
-import argparse
 import os
 import signal
 import subprocess
@@ -24,6 +23,7 @@ from bench.analytics import bench
 from bench.nights.ledger import BigLedger, big_ledger
 from bench.nights.runs import GATEPOST, configure, run
 from infra.dev.jvm import find_java
+from infra.dev.options import drill
 
 ROWS = 400_000
 DAYS = 3
@@ -182,11 +182,7 @@ def _say(words: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="./dev drill analytics")
-    parser.add_argument("--write", action="store_true", help="write docs/performance-analytics.md")
-    parser.add_argument("--scale", type=float, default=1.0, help="of the messages, to try it out")
-    parser.add_argument("--faults", action="store_true", help="without the large ledger")
-    arguments = parser.parse_args()
+    arguments = drill.analytics().parse_args()
     wrong = play(int(ROWS * arguments.scale))
     if not arguments.faults and (slow := bench("drill", arguments.scale, write=arguments.write)):
         wrong.append(slow)

@@ -11,9 +11,7 @@ import sys
 import time
 from importlib import import_module
 
-from infra.dev.commands.drill import FOLDER
-
-PARTS = sorted(file.stem for file in (FOLDER / "operating").glob("[a-z]*.py"))
+from infra.dev.options import drill
 
 
 def play(part: str, asked: argparse.Namespace) -> list[str]:
@@ -35,14 +33,8 @@ def _say(words: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="./dev drill operate")
-    parser.add_argument("part", nargs="*", help=f"of {', '.join(PARTS)}")
-    parser.add_argument("--write", action="store_true", help="write figures into the documents")
-    parser.add_argument("--scale", type=float, default=1.0, help="of what is large, to try it out")
-    asked = parser.parse_args()
-    if unknown := sorted(set(asked.part) - set(PARTS)):
-        parser.error(f"there is no part {', '.join(unknown)}, but {', '.join(PARTS)}")
-    if wrong := [words for part in asked.part or PARTS for words in play(part, asked)]:
+    asked = drill.operate().parse_args()
+    if wrong := [words for part in asked.part or drill.PARTS for words in play(part, asked)]:
         sys.exit("\n".join(wrong))
 
 

@@ -4,6 +4,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from infra.dev.options import checks
 from infra.dev.paths import ROOT
 from infra.dev.steps import Failure, give_up, run
 
@@ -21,6 +22,7 @@ def build(source: Path, folder: Path) -> Path:
 
 
 if __name__ == "__main__":
+    checks.build().parse_args()
     try:
         print(build(ROOT, DIST))
     except Failure as failure:

@@ -4,15 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from infra.dev.options import checks
 from infra.dev.paths import DOCS, ROOT
 from infra.dev.steps import Failure, give_up, step
 from infra.site.checking import wrong_with_site
 from infra.site.generated import write_pages
 
 SETTINGS = ROOT / "infra" / "site"
-USAGE = """\
-./dev docs            the documents as a site, into var/docs
-./dev docs --write    the same, and before it the pages that programs write"""
 
 
 def build(folder: Path) -> Path:
@@ -29,11 +27,8 @@ def build(folder: Path) -> Path:
     return site
 
 
-def main(arguments: list[str]) -> None:
-    if arguments not in ([], ["--write"]):
-        print(USAGE, file=sys.stderr)
-        sys.exit(0 if arguments == ["--help"] else 2)
-    if arguments:
+def main() -> None:
+    if checks.docs().parse_args().write:
         print(*(f"{name} is new" for name in write_pages()), sep="\n")
     with step("the documents, as a site"):
         site = build(DOCS)
@@ -42,6 +37,6 @@ def main(arguments: list[str]) -> None:
 
 if __name__ == "__main__":
     try:
-        main(sys.argv[1:])
+        main()
     except Failure as failure:
         give_up(failure)

@@ -1,7 +1,6 @@
 """`./dev down`: stops everything that `./dev up` has started; the data stays."""
 
-import argparse
-
+from infra.dev.options import stack as options
 from infra.dev.paths import VAR
 from infra.dev.place import Place
 from infra.dev.stack import stop
@@ -9,7 +8,7 @@ from infra.dev.steps import Failure, give_up, step
 
 
 def main() -> None:
-    argparse.ArgumentParser(prog="./dev down", description=__doc__).parse_args()
+    options.down().parse_args()
     place = Place(VAR)
     if place.supervisor() is None:
         print("Nothing runs here.")

@@ -3,20 +3,9 @@
 import os
 import sys
 
-from infra.dev.paths import ROOT
-
-FOLDER = ROOT / "tests" / "drills"
-
-
-def main(arguments: list[str]) -> None:
-    names = sorted(file.stem for file in FOLDER.glob("[a-z]*.py"))
-    if not arguments or arguments[0] not in names:
-        print(f"./dev drill NAME …, where NAME is one of: {', '.join(names)}", file=sys.stderr)
-        sys.exit(2)
-    sys.stdout.flush()
-    name, *rest = arguments
-    os.execv(sys.executable, [sys.executable, "-m", f"tests.drills.{name}", *rest])
-
+from infra.dev.options.drill import PROGRAMS
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    name, arguments = PROGRAMS.choose(sys.argv[1:])
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, "-m", f"tests.drills.{name}", *arguments])

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+from infra.dev.options import checks
 from infra.dev.paths import ROOT, VENV
 from infra.dev.steps import Failure, run, step
 
@@ -55,4 +56,5 @@ def _check(name: str) -> None:
 
 
 if __name__ == "__main__":
+    checks.lint().parse_args()
     sys.exit(0 if lint() else 1)

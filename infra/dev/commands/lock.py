@@ -8,8 +8,7 @@ The hashes must be those of all files of a version, whatever the platform. So on
 asked: an extra one may hold a part of them.
 """
 
-import sys
-
+from infra.dev.options import checks
 from infra.dev.paths import BOOT, LOCKS, ROOT
 from infra.dev.python import tidy_cache, uv_environment
 from infra.dev.steps import Failure, give_up, run, step
@@ -35,12 +34,15 @@ OPTIONS = ["--quiet", "--universal", "--python-version", "3.11"]
 OPTIONS += ["--generate-hashes", "--no-header", "--no-annotate"]
 
 
-def main(arguments: list[str]) -> None:
+def main() -> None:
+    asked = checks.lock().parse_args()
+    anew = ["--upgrade"] if asked.upgrade else []
+    anew += [word for name in asked.upgrade_package for word in ("--upgrade-package", name)]
     environment = {k: v for k, v in uv_environment().items() if k not in PARTIAL_SOURCES}
     for name, (sources, smaller) in ENVIRONMENTS.items():
         constraints = [o for one in smaller for o in ("--constraint", str(LOCKS / f"{one}.txt"))]
         command = [str(BOOT / "bin" / "uv"), "pip", "compile", *OPTIONS, *sources, *constraints]
-        command += ["--output-file", str(LOCKS / f"{name}.txt"), *arguments]
+        command += ["--output-file", str(LOCKS / f"{name}.txt"), *anew]
         with step(f"locks/{name}.txt"):
             run(f"choosing versions for {name}", command, environment=environment, folder=ROOT)
     tidy_cache(environment)
@@ -48,6 +50,6 @@ def main(arguments: list[str]) -> None:
 
 if __name__ == "__main__":
     try:
-        main(sys.argv[1:])
+        main()
     except Failure as failure:
         give_up(failure)

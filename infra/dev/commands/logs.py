@@ -1,25 +1,19 @@
 """`./dev logs`: what the services have said, one short line an event; -f goes on as they speak."""
 
-import argparse
 import sys
 import time
 
 from infra.dev.follow import Follower
 from infra.dev.lines import colours_wanted, render
+from infra.dev.options import stack as options
 from infra.dev.paths import VAR
-from infra.dev.place import ENGINES, SERVICES, Place
+from infra.dev.place import SERVICES, Place
 
 TURN_SECONDS = 0.1
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="./dev logs", description=__doc__)
-    choices = [*SERVICES, *ENGINES, "stack"]
-    parser.add_argument(
-        "service", nargs="?", choices=choices, metavar="service", help=", ".join(choices)
-    )
-    parser.add_argument("-f", "--follow", action="store_true", help="until Ctrl-C")
-    arguments = parser.parse_args()
+    arguments = options.logs().parse_args()
     place = Place(VAR)
     names = [arguments.service] if arguments.service else list(SERVICES)
     files = {name: place.log(name) for name in names}

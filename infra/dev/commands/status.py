@@ -1,18 +1,16 @@
 """`./dev status`: what runs and where; with --json, all that a script needs to use it."""
 
-import argparse
 import json
 import sys
 from typing import Any
 
+from infra.dev.options import stack as options
 from infra.dev.paths import VAR
 from infra.dev.place import Place
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="./dev status", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="one JSON object, passwords included")
-    arguments = parser.parse_args()
+    arguments = options.status().parse_args()
     place = Place(VAR)
     status = place.status()
     if status is None:

@@ -2,7 +2,6 @@
 turns red, by the promise that the bug breaks; and that each scene is green without it.
 """
 
-import argparse
 import json
 import os
 import shutil
@@ -14,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from infra.dev.engines import find_engines
+from infra.dev.options import chaos
 from infra.dev.paths import ENGINES, ROOT, VAR
 from infra.dev.steps import Failure, give_up, run
 from tests.chaos.checker.verdict import judge
@@ -38,13 +38,8 @@ class Bite:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="./dev chaos teeth", description=__doc__)
-    parser.add_argument("names", nargs="*", help="of teeth; without, all of them")
-    parser.add_argument("--no-clean", action="store_true", help="don't play scenes without a bug")
-    arguments = parser.parse_args()
+    arguments = chaos.teeth().parse_args()
     teeth = [one for one in read_teeth() if not arguments.names or one.name in arguments.names]
-    if missing := set(arguments.names) - {one.name for one in teeth}:
-        raise Failure(f"There is no tooth {', '.join(sorted(missing))}.")
     find_engines().fetch()  # the copies share them
     bites = []
     for scene in sorted({tooth.scene for tooth in teeth}):

@@ -7,10 +7,12 @@ has none of these forms (a header, a line of a configuration) is not judged.
 import ast
 import re
 import shlex
+from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from typer.main import get_command
 from gatepost.cli.configuring import configured, settings_class
 from gatepost.cli.main import app
 from infra.dev import paths
-from infra.dev.boot import COMMANDS
+from infra.dev.options.commands import COMMANDS
 from infra.dev.paths import ROOT, VAR
 from infra.dev.place import Place
 from infra.dev.seed import ORDERS
@@ -32,7 +34,6 @@ PACKAGES = (
 )
 SOURCES = (*PACKAGES, "bench", "tests")
 SETTINGS = tuple(settings_class(one) for one in configured().values())
-PASSES_ARGUMENTS_ON = {"analytics", "bench", "chaos", "drill", "lock", "test"}
 
 _ROUTE = re.compile(r"(?:(?:GET|POST|PUT|DELETE) )?(/[\w/{}-]+)")
 _PATH = re.compile(r"(?!application/)\.?[\w-][\w.-]*/[\w./-]*")
@@ -81,22 +82,16 @@ def _wrong_with_dev(words: list[str]) -> str | None:
     command, *rest = words
     if command not in COMMANDS:
         return f"./dev has no command {command}"
-    if command in PASSES_ARGUMENTS_ON:
-        names = [f"bench/{rest[0]}.py"] if command == "bench" and rest else rest
-        missing = [word for word in names if "/" in word and not has_path(word)]
-        if command == "chaos" and rest and not rest[0].startswith("-"):
-            missing = [] if find_spec(f"tests.chaos.{rest[0]}") else [f"./dev chaos {rest[0]}"]
-        if command == "drill":
-            missing = [one for one in rest[:1] if not find_spec(f"tests.drills.{one}")]
-        if command == "analytics":
-            return _wrong_with_gatepost(["analytics", *rest])
-        return f"there is no {missing}" if missing else None
-    spec = find_spec(COMMANDS[command].module)
-    assert spec is not None
-    assert spec.origin is not None
-    text = Path(spec.origin).read_text(encoding="utf-8")
-    unknown = [word for word in rest if word.startswith("-") and f'"{word}"' not in text]
-    return f"./dev {command} has no option {unknown}" if unknown else None
+    missing = [word for word in rest if "/" in word and not has_path(word)]
+    if missing:
+        return f"there is no {missing}"
+    said, filled_in = StringIO(), ["1" if word == "N" else word for word in rest if word != "NAME"]
+    try:
+        with redirect_stderr(said), redirect_stdout(said):
+            COMMANDS[command].check(filled_in)
+    except SystemExit as end:
+        return said.getvalue() if end.code else None
+    return None
 
 
 def _wrong_with_gatepost(words: list[str]) -> str | None:
