@@ -18,7 +18,7 @@ from infra.dev.configuration import write_configuration
 from infra.dev.engines.find import clean_environment
 from infra.dev.engines.server import Server
 from infra.dev.first_admin import ADMIN
-from infra.dev.first_message import send_first_message
+from infra.dev.first_message import tell_first_message
 from infra.dev.follow import Follower
 from infra.dev.keeper import Keeper
 from infra.dev.lines import colours_wanted, render
@@ -27,7 +27,7 @@ from infra.dev.place import ENGINES, SERVICES, Place
 from infra.dev.ports import HOST, Ports
 from infra.dev.private import private_folder, write_private
 from infra.dev.services import service, wait_until_ready
-from infra.dev.steps import WIDTH, Failure, give_up, run, step
+from infra.dev.steps import Failure, give_up, run, step
 from infra.dev.stores import Stores, choose_stores
 from infra.dev.welcome import welcome
 
@@ -74,8 +74,7 @@ class Supervisor:
         with step("main server, workers, proxy, portal"):
             self._start_services()
         status = self._status(stores)
-        milliseconds = send_first_message(status)
-        print(f"  {'first message, over mTLS '.ljust(WIDTH, '.')} delivered in {milliseconds} ms")
+        print(tell_first_message(status), flush=True)
         print(welcome(status, "Ctrl-C" if self._in_foreground else "./dev down"), flush=True)
         self._publish(status)
 

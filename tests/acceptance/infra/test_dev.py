@@ -37,6 +37,16 @@ class Checkout:
     def up(self) -> "subprocess.CompletedProcess[str]":
         return self.dev("up", "--detach", "--port-base", str(self.base))
 
+    def crash(self) -> None:
+        """SIGKILL to the supervisor; what it has started ends with it."""
+        os.kill(int((self.folder / "var/run/supervisor.lock").read_text()), signal.SIGKILL)
+
+    def queue(self, *arguments: str) -> None:
+        """`gatepost queue`, which must do it."""
+        config = ["--config", "var/config/main_server.yaml"]
+        done = self.run(["var/venv/bin/gatepost", "queue", *arguments, *config])
+        assert done.returncode == 0, done.stderr
+
     def run(self, command: list[str]) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
             command,
@@ -71,15 +81,18 @@ def test_from_nothing_to_a_delivered_message_through_a_crash_and_down(checkout: 
 
     (curl,) = [line for line in up.stdout.splitlines() if "| curl" in line]
     receipt = json.loads(checkout.run(["sh", "-c", curl]).stdout)
-    assert receipt["status"] == "queued"
 
     second = checkout.up()
     assert second.returncode == 1
     assert "A stack runs here already" in second.stdout + second.stderr
 
-    os.kill(int((checkout.folder / "var/run/supervisor.lock").read_text()), signal.SIGKILL)
+    checkout.queue("pause", "example.com", "--reason", "to be seen at a start")
+    checkout.crash()
     after_the_crash = checkout.up()
     assert after_the_crash.returncode == 0, after_the_crash.stdout + after_the_crash.stderr
+    for words in ("Paused: the queue example.com:messages", "1 message waits."):
+        assert words in after_the_crash.stdout
+    checkout.queue("resume", "example.com")
     assert not processes(status)
     shown = checkout.run(["var/venv/bin/gatepost", "message", "show", receipt["message_id"]])
     assert "delivered" in shown.stdout, shown.stderr
