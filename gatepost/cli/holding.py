@@ -3,42 +3,17 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from importlib.metadata import entry_points
 from pathlib import Path
 
-from cryptography.hazmat.primitives.serialization import Encoding
-from pydantic import ConfigDict
-
-from gatepost.cli.commands import GROUP
+from gatepost.cli.commands import NotInstalled, needs
 from gatepost.cli.connection import find_connection
 from gatepost.cli.failure import Failure
 from gatepost.cli.options import Options
 from gatepost.client.files import Files
 from gatepost.client.renewing import files_of, renew
-from gatepost.errors import BadIdentity, ConfigurationError
-from gatepost.identity import Certificate
-from gatepost.settings import Block, MainServer, ServiceSettings, load
 
-OWN = f"{GROUP}.own"
-"""The entry point by which a main server's own certificate is renewed, where its CA is."""
-
-
-class Shown(Block):
-    """By which a service is called. Of a portal it may be of a CA that browsers trust already."""
-
-    model_config = ConfigDict(extra="ignore")
-    cert_file: Path
-    key_file: Path
-    ca_file: Path | None = None
-
-
-class HolderOnly(ServiceSettings):
-    """The part of a service's settings that says which certificates it has."""
-
-    model_config = ConfigDict(extra="ignore")
-    tls: Shown | None = None
-    main_server: MainServer | None = None
+SERVICES = "gatepost.cli.services"
+"""The module that reads a service's settings. It isn't in what partners install."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,39 +33,10 @@ def find_held(options: Options, config: Path | None) -> list[Held]:
     if any((options.url, options.ca, options.cert, options.key)):
         raise Failure("usage", "--config names all: give no --url, --ca, --cert, --key beside it.")
     try:
-        return _of_service(config, load(HolderOnly, config))
-    except ConfigurationError as error:
-        raise Failure("usage", error.detail) from None
+        needs(SERVICES, "pydantic", "yaml")
+    except NotInstalled as missing:
+        words = f"--config is for the machines of the gateway: {missing}."
+        raise Failure("usage", words, "pip install 'gatepost[server]'") from None
+    from gatepost.cli.services import find_of_service
 
-
-def _of_service(config: Path, settings: HolderOnly) -> list[Held]:
-    """First the one by which the main server is called: with it the other is asked for."""
-    calls, shows = settings.main_server, settings.tls
-    if calls is None:
-        if shows is None or shows.ca_file is None:
-            raise Failure("usage", f"{config} names no certificate: neither tls nor main_server.")
-        own = files_of(shows.ca_file, shows.cert_file, shows.key_file)
-        return [Held(own, partial(_renew_own, config, own))]
-    mine, url = files_of(calls.ca_file, calls.cert_file, calls.key_file), calls.url
-    held = [Held(mine, lambda now: renew(url, mine, only_if_due=not now))]
-    if shows is None:
-        return held
-    called = files_of(shows.ca_file or calls.ca_file, shows.cert_file, shows.key_file)
-    if _is_ours(called):
-        held.append(Held(called, lambda now: renew(url, called, only_if_due=not now, shown=mine)))
-    return held
-
-
-def _is_ours(files: Files) -> bool:
-    try:
-        return bool(Certificate(files.leaf().public_bytes(Encoding.DER)).identity)
-    except BadIdentity:
-        return False
-
-
-def _renew_own(config: Path, files: Files, now: bool) -> bool:
-    for entry in entry_points(group=OWN):
-        own: Callable[..., bool] = entry.load()
-        return own(config, files, only_if_due=not now)
-    words = f"{config} is a main server's, which isn't installed here."
-    raise Failure("usage", words, "pip install 'gatepost[server]'")
+    return find_of_service(config)

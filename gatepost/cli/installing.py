@@ -15,11 +15,15 @@ from gatepost.cli.failure import Failure
 
 _HINT = "The release that runs here has its wheel in its own folder; a new one has to be named."
 
+installer = typer.Typer(rich_markup_mode=None)
+uninstaller = typer.Typer(rich_markup_mode=None)
+
 Root = Annotated[Path | None, typer.Option(metavar="DIR", help="Below another root folder.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show every step, change nothing.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Don't ask.")]
 
 
+@installer.command("install")
 def install(
     wheel: Annotated[
         Path | None, typer.Argument(metavar="WHEEL", help="Else that of the release that runs.")
@@ -46,6 +50,7 @@ def install(
     _become(wheel or _own_wheel(), [*words, *_common(root, dry_run=dry_run, yes=yes)])
 
 
+@uninstaller.command("uninstall")
 def uninstall(root: Root = None, dry_run: DryRun = False, yes: Yes = False) -> None:
     """Take Gatepost from this machine. Data, settings, keys and users stay."""
     _become(_own_wheel(), ["--uninstall", *_common(root, dry_run=dry_run, yes=yes)])

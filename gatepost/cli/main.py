@@ -17,10 +17,8 @@ from gatepost.cli.cert import cert
 from gatepost.cli.commands import Commands
 from gatepost.cli.enrol import enrol
 from gatepost.cli.failure import EXIT_OF_KIND, Failure, exits_text
-from gatepost.cli.installing import install, uninstall
 from gatepost.cli.message import message
 from gatepost.cli.problem import problem
-from gatepost.cli.subject import subject
 from gatepost.cli.whoami import whoami
 
 _EPILOG = """\
@@ -46,12 +44,9 @@ app = typer.Typer(
 )
 app.add_typer(cert, name="cert")
 app.add_typer(message, name="message")
-app.add_typer(subject, name="subject")
 app.command()(enrol)
 app.command()(problem)
 app.command()(whoami)
-app.command()(install)
-app.command()(uninstall)
 
 
 def _say_version(asked: bool) -> None:

@@ -171,10 +171,11 @@ def translate(listing: str) -> dict[str, str]:
 
 def _pip(environment: Path) -> list[str]:
     """pip as a command of that environment, run from a wheel: none needs to be installed."""
-    return [str(environment / "bin" / "python"), str(_pip_wheel() / "pip")]
+    return [str(environment / "bin" / "python"), str(pip_wheel() / "pip")]
 
 
-def _pip_wheel() -> Path:
+def pip_wheel() -> Path:
+    """pip, where Python or the distribution keeps it."""
     folders = [Path(sysconfig.get_path("stdlib")) / "ensurepip" / "_bundled", WHEELS]
     unpacked = CACHE / "python-wheels"
     if not _wheels(*folders) and not _wheels(unpacked / WHEELS.relative_to("/")):

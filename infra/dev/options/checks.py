@@ -40,7 +40,7 @@ def docs() -> argparse.ArgumentParser:
 
 
 def build() -> argparse.ArgumentParser:
-    words = "Build the release as one file, into dist/: what `gatepost install` puts on a machine."
+    words = "Build two wheels into dist/: what `gatepost install` puts on a machine, and the client."
     return argparse.ArgumentParser(prog="./dev build", description=words)
 
 

@@ -62,7 +62,7 @@ COMMANDS = {
         "test",
     ),
     "build": Command(
-        "the wheel of this release, into dist/",
+        "the release and the client, as wheels in dist/",
         "infra.dev.commands.build",
         _takes(checks.build),
         "server",

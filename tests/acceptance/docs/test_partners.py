@@ -1,12 +1,13 @@
 """A partner's afternoon: every line of docs/partners.md, as it stands there, on a real stack.
 
 Only the two addresses are those of this stack. What is shown as an answer has the fields that are
-answered.
+answered. The partner has the client's wheel, what that depends on, and nothing else of Python's.
 """
 
 import json
-import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ import pytest
 from infra.dev.jvm import find_jdk
 from infra.dev.paths import ROOT
 from tests.acceptance.site import Site, eventually
+from tests.alone import Alone
 from tests.unit.docs.documents import Block, Document
 
 PAGE = Document(ROOT / "docs" / "partners.md")
@@ -28,9 +30,10 @@ UUID_TEXT = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-
 
 @dataclass
 class Partner:
-    """A machine of theirs: a home folder, and nothing of ours but the command."""
+    """A machine of theirs: a home folder, and nothing of ours but the client."""
 
     site: Site
+    alone: Alone
     home: Path
     name: str
     said: dict[str, str] = field(default_factory=dict)
@@ -52,7 +55,7 @@ class Partner:
             timeout=SECONDS,
             check=False,
             cwd=folder or (self.folder if self.folder.exists() else self.home),
-            env={"HOME": str(self.home), "PATH": f"{sys.prefix}/bin:{os.environ['PATH']}"},
+            env=self.alone.environment(self.home),
         )
         assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
         return done.stdout
@@ -89,17 +92,24 @@ def block(language: str, words: str) -> str:
     return found
 
 
-def partner_of(site: Site, home: Path) -> Partner:
-    return Partner(site, home, f"p-{uuid4().hex[:10]}")
+def partner_of(site: Site, alone: Alone, home: Path) -> Partner:
+    return Partner(site, alone, home, f"p-{uuid4().hex[:10]}")
 
 
 @pytest.fixture(scope="module")
-def partner(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Partner:
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Alone:
+    return Alone(tmp_path_factory.mktemp("alone"))
+
+
+@pytest.fixture(scope="module")
+def partner(site: Site, alone: Alone, tmp_path_factory: pytest.TempPathFactory) -> Partner:
     """One who has gone through all lines for a shell, in their order."""
-    partner = partner_of(site, tmp_path_factory.mktemp("partner"))
+    partner = partner_of(site, alone, tmp_path_factory.mktemp("partner"))
+    shutil.copy(alone.wheel, partner.home)
     token = partner.operator("cert", "token", partner.holder, "--json")["token"]
-    first, *others = blocks("sh")
-    partner.said[first] = partner.shell(first, stdin=token)
+    install, enrol, *others = blocks("sh")
+    partner.shell(install)
+    partner.said[enrol] = partner.shell(enrol, stdin=token)
     partner.wait_known()
     for text in others:
         if "order-1.id" in text:
@@ -142,6 +152,25 @@ def test_it_is_answered_as_shown(partner: Partner, number: int) -> None:
         assert answer.get(name) == expected.get(name)
 
 
+def test_nothing_of_the_servers_is_there(partner: Partner) -> None:
+    find = "import sys, importlib.util as u; print([n for n in sys.argv[1:] if u.find_spec(n)])"
+    ours = ["proxy", "worker", "portal", "main_server", "analytics", "migrations", "infra"]
+    theirs = ["yaml", "fastapi", "msgspec", "sqlalchemy", "redis", "uvicorn"]
+    assert partner.run("python", "-c", find, *ours, *theirs) == "[]\n"
+
+
+def test_each_command_that_the_text_names_is_there(partner: Partner) -> None:
+    named = {span for span in PAGE.spans if span.startswith("gatepost ")}
+    assert len(named) >= 3
+    for words in named:
+        command = [word for word in shlex.split(words) if not word.isupper()]
+        assert "Usage:" in partner.run(*command, "--help")
+
+
+def test_renewing_asks_the_gateway(partner: Partner) -> None:
+    assert "not yet" in partner.said[block("sh", "gatepost cert renew")]
+
+
 def test_what_was_enrolled_is_who_is_answered(partner: Partner) -> None:
     assert f"/client/{partner.name}" in partner.said[block("sh", "gatepost enrol")]
     assert partner.name in partner.said[block("sh", "gatepost whoami")]
@@ -156,7 +185,7 @@ def test_a_repeat_is_answered_with_the_first(partner: Partner) -> None:
 
 def test_python_sends_and_waits(partner: Partner) -> None:
     (program,) = blocks("python")
-    assert partner.run(sys.executable, "-c", partner.here(program)) == "delivered\n"
+    assert partner.run("python", "-c", partner.here(program)) == "delivered\n"
 
 
 def test_java_sends_and_waits(partner: Partner) -> None:
@@ -168,8 +197,10 @@ def test_java_sends_and_waits(partner: Partner) -> None:
     assert json.loads(said)["status"] == "delivered"
 
 
-def test_a_request_made_with_openssl_is_issued_and_known(site: Site, tmp_path: Path) -> None:
-    partner = partner_of(site, tmp_path)
+def test_a_request_made_with_openssl_is_issued_and_known(
+    site: Site, alone: Alone, tmp_path: Path
+) -> None:
+    partner = partner_of(site, alone, tmp_path)
     partner.folder.mkdir(parents=True)
     partner.shell(block("bash", "openssl req"))
     out, csr = tmp_path / "issued", str(partner.folder / "client.csr")
