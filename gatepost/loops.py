@@ -5,9 +5,13 @@ If a loop dies the process dies loudly and is started again by its supervisor: n
 
 import asyncio
 import random
+import time
 from collections.abc import Coroutine, Iterator
 from types import TracebackType
 from typing import Any, Self
+
+TURN_SECONDS = 0.005
+"""How long a step of long work may take until others have their turn."""
 
 
 class Loops:
@@ -44,6 +48,23 @@ class Loops:
         except BaseException:
             self._stop.set()
             raise
+
+
+class Turn:
+    """Long work, a step at a time: after each of them it asks whether it is the others' turn.
+
+    So much of the loop is one request's at a time that nobody notices; less often than each step,
+    because to go once round the loop costs as much as many of them.
+    """
+
+    def __init__(self, seconds: float = TURN_SECONDS) -> None:
+        self._seconds = seconds
+        self._began = time.perf_counter()
+
+    async def step(self) -> None:
+        if time.perf_counter() - self._began > self._seconds:
+            await asyncio.sleep(0)
+            self._began = time.perf_counter()
 
 
 async def pause(stop: asyncio.Event, seconds: float) -> None:

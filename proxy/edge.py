@@ -19,7 +19,7 @@ from gatepost.service.http import CERTIFICATE
 from gatepost.service.requests import context_of
 from proxy.depths import Depths
 from proxy.intake import Intake
-from proxy.limits import Limits, rate_headers
+from proxy.limits import Limits, Use, rate_headers
 from proxy.renewal import Renewals
 from proxy.senders import Senders
 from proxy.settings import Validation
@@ -89,12 +89,14 @@ def domain_of(edge: Edge, client: KnownClient) -> KnownDomain:
     return domain
 
 
-async def take_token(edge: Edge, scope: Scope, client: KnownClient) -> None:
+async def take_token(
+    edge: Edge, scope: Scope, client: KnownClient, count: int = 1, use: Use = Use.SENDING
+) -> None:
     """Raises RateLimited. Whatever the answer will be, it says where the client stands."""
-    context, granted = context_of(scope), edge.limits.granted(client)
+    context, granted = context_of(scope), edge.limits.granted(client, use)
     try:
-        left = await edge.limits.take(client)
+        left = await edge.limits.take(client, count, use)
     except RateLimited as refused:
-        context.headers = rate_headers(granted, 0, refused.retry_after)
+        context.headers = rate_headers(granted, 0, refused.retry_after, use)
         raise
-    context.headers = rate_headers(granted, left)
+    context.headers = rate_headers(granted, left, use=use)

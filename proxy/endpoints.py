@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from fastapi import FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 
 from gatepost.bundle import KnownClient
 from gatepost.clock import iso
@@ -23,6 +23,7 @@ from proxy.batch import accept_batch
 from proxy.edge import Edge, check_open, domain_of, sender_of, take_token
 from proxy.headers import check_body_headers, idempotency_key
 from proxy.intake import Trace
+from proxy.limits import Use
 
 MESSAGES = "/api/v1/messages"
 BATCH = "/api/v1/messages/batch"
@@ -88,7 +89,9 @@ def create_reading_api(edge: Edge) -> FastAPI:
 
     caller = allow(identify, Role.CLIENT)
 
-    @api.get(MESSAGES + "/{message_id}")
+    counted = _counted(edge)
+
+    @api.get(MESSAGES + "/{message_id}", dependencies=[caller, counted])
     async def show_message(
         request: Request, message_id: str, identity: Identity = caller
     ) -> dict[str, Any]:
@@ -101,7 +104,7 @@ def create_reading_api(edge: Edge) -> FastAPI:
         domain = edge.senders.domain_of(client_of(request))
         return await edge.statuses.show(wanted, identity, domain.queue)
 
-    @api.get("/api/v1/whoami")
+    @api.get("/api/v1/whoami", dependencies=[caller, counted])
     async def whoami(request: Request, identity: Identity = caller) -> dict[str, Any]:
         certificate = request.scope[CERTIFICATE]
         client = client_of(request)
@@ -126,3 +129,13 @@ def create_reading_api(edge: Edge) -> FastAPI:
         return await edge.renewals.pass_on(request)
 
     return api
+
+
+def _counted(edge: Edge) -> Any:
+    """A dependency: who asks doesn't ask too often. Who sends at its rate can ask all the same."""
+
+    async def count(request: Request) -> None:
+        client = sender_of(edge, request.scope)
+        await take_token(edge, request.scope, client, use=Use.ASKING)
+
+    return Depends(count)

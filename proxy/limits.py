@@ -1,7 +1,8 @@
-"""How fast a client may send: one token bucket for each client, shared by all proxy processes.
+"""How fast a client may send, and ask: a token bucket of each client for either, shared by all
+proxy processes. Who sends as fast as it may can still ask what became of it.
 
-The bucket is in Redis; a process draws tokens from it ahead of the messages that use them, so that
-most messages cost no call. Without Redis each process grants its share of the rate by itself.
+The buckets are in Redis; a process draws tokens from them ahead of the requests that use them, so
+that most requests cost no call. Without Redis each process grants its share of the rate by itself.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from redis.asyncio import Redis
@@ -33,6 +35,19 @@ NOTHING = "This client may not send at all just now."
 _SCRIPT = Path(__file__).parent / "lua" / "draw.lua"
 
 
+class Use(StrEnum):
+    """What a token is for, and the name of its policy in the header RateLimit."""
+
+    SENDING = "client"
+    ASKING = "asking"
+
+
+_KEYS = {Use.SENDING: b"gatepost:rate:", Use.ASKING: b"gatepost:rate:asking:"}
+_WORDS = {Use.SENDING: "send {:g} messages a second", Use.ASKING: "ask {:g} times a second"}
+SLOWEST_ASKING = 1.0
+"""Who may not send at all may still ask, once a second."""
+
+
 @dataclass(frozen=True, slots=True)
 class Grant:
     """Tokens a second, and how many can be saved up."""
@@ -51,6 +66,8 @@ class Bucket:
     at: float | None = None
     """When tokens last came."""
     drawing: "asyncio.Task[float] | None" = None
+    drawn_for: int = 1
+    """How many tokens are wanted by who draws just now: where there are fewer, none is drawn."""
 
 
 class Limits:
@@ -65,50 +82,57 @@ class Limits:
         self._draw = redis.register_script(_SCRIPT.read_text())
         self._share = 1 / processes
         self._clock = clock
-        self._buckets: dict[str, Bucket] = {}
+        self._buckets: dict[tuple[Use, str], Bucket] = {}
         self._ask_at = 0.0
 
-    async def take(self, client: KnownClient) -> int:
-        """Takes one token and says about how many are left; raises RateLimited."""
-        granted = self.granted(client)
+    async def take(self, client: KnownClient, count: int = 1, use: Use = Use.SENDING) -> int:
+        """Takes so many tokens or none, and says about how many are left; raises RateLimited."""
+        granted = self.granted(client, use)
         if not self._rules.enabled:
             return int(granted.burst)
         if not granted.rate:
             raise RateLimited(NOTHING, retry_after=NEVER_SECONDS)
-        bucket = self._buckets.setdefault(client.identity.client_id, Bucket())
-        while bucket.tokens < 1:
+        key = use, client.identity.client_id
+        bucket = self._buckets.setdefault(key, Bucket())
+        while bucket.tokens < count:
             if bucket.drawing is None:
-                bucket.drawing = asyncio.create_task(
-                    self._refill(client.identity.client_id, granted, bucket)
-                )
+                bucket.drawn_for = count
+                bucket.drawing = asyncio.create_task(self._refill(key, granted, bucket))
+            enough_for = bucket.drawn_for
             wait_ms = await asyncio.shield(bucket.drawing)
-            if wait_ms:
+            if wait_ms and count >= enough_for:
                 raise RateLimited(
-                    f"This client may send {granted.rate:g} messages a second.",
+                    f"This client may {_WORDS[use].format(granted.rate)}.",
                     retry_after=max(1, math.ceil(wait_ms / 1000)),
                 )
-        bucket.tokens -= 1
+        bucket.tokens -= count
         return bucket.left + int(bucket.tokens)
 
+    def at_most(self, client: KnownClient, count: int) -> int:
+        """So many, or what can be taken at once: without Redis it is this process's share."""
+        return min(count, max(1, int(self.granted(client).burst * self._share)))
+
     def left(self, client: KnownClient) -> int:
-        """About how many tokens are left, without taking one."""
+        """About how many tokens for sending are left, without taking one."""
         if not self._rules.enabled:
             return int(self.granted(client).burst)
-        bucket = self._buckets.get(client.identity.client_id)
+        bucket = self._buckets.get((Use.SENDING, client.identity.client_id))
         return bucket.left + int(bucket.tokens) if bucket else 0
 
-    def granted(self, client: KnownClient) -> Grant:
-        """What the ledger grants, under this proxy's own ceiling."""
+    def granted(self, client: KnownClient, use: Use = Use.SENDING) -> Grant:
+        """What the ledger grants, under this proxy's own ceiling; for asking it is the same."""
         rate, burst = float(client.rate_per_second), float(client.burst)
         if self._rules.max_requests is not None:
             rate = min(rate, self._rules.max_requests / self._rules.window_seconds)
             burst = min(burst, self._rules.max_requests)
+        if use is Use.ASKING:
+            rate = max(rate, SLOWEST_ASKING)
         return Grant(rate, max(1.0, burst))
 
-    async def _refill(self, client_id: str, granted: Grant, bucket: Bucket) -> float:
-        """Draws tokens; 0, or the milliseconds until there will be one."""
+    async def _refill(self, key: tuple[Use, str], granted: Grant, bucket: Bucket) -> float:
+        """Draws tokens; 0, or the milliseconds until there will be enough."""
         try:
-            answer = await self._ask(client_id, granted)
+            answer = await self._ask(key, granted, bucket)
         finally:
             bucket.drawing = None
         if answer is None:
@@ -120,20 +144,24 @@ class Limits:
         bucket.tokens += drawn
         return wait_ms
 
-    async def _ask(self, client_id: str, granted: Grant) -> tuple[float, int, float] | None:
-        """What the shared bucket gives: tokens, how many are left there, ms until there is one.
+    async def _ask(
+        self, key: tuple[Use, str], granted: Grant, bucket: Bucket
+    ) -> tuple[float, int, float] | None:
+        """What the shared bucket gives: tokens, how many are left there, ms until there are enough.
 
         None while Redis is silent.
         """
         if self._clock() < self._ask_at:
             return None
-        wanted = max(1, int(granted.rate * AHEAD_SECONDS))
-        key = b"gatepost:rate:" + client_id.encode()
+        least = math.ceil(bucket.drawn_for - bucket.tokens)
+        wanted = max(least, int(granted.rate * AHEAD_SECONDS))
+        use, client_id = key
         try:
             with typed_errors():
                 async with asyncio.timeout(DRAW_SECONDS):
                     drawn, left, wait_ms = await self._draw(
-                        keys=[key], args=[granted.rate, granted.burst, wanted]
+                        keys=[_KEYS[use] + client_id.encode()],
+                        args=[granted.rate, granted.burst, wanted, least],
                     )
         except QueueError:
             self._ask_at = self._clock() + AGAIN_SECONDS
@@ -142,20 +170,23 @@ class Limits:
 
     def _own_share(self, granted: Grant, bucket: Bucket) -> tuple[float, float]:
         """Without Redis: what has flowed in since the last time, of our share of the rate."""
-        rate, now = granted.rate * self._share, self._clock()
+        rate, now, wanted = granted.rate * self._share, self._clock(), bucket.drawn_for
         since = now - 1.0 if bucket.at is None else bucket.at
         drawn = min(max(1.0, granted.burst * self._share), (now - since) * rate)
-        if bucket.tokens + drawn < 1:
+        if bucket.tokens + drawn < wanted:
             bucket.at = since  # what has flowed in so far is not lost by asking too early
-            return 0.0, (1 - bucket.tokens - drawn) / rate * 1000
+            return 0.0, (wanted - bucket.tokens - drawn) / rate * 1000
         bucket.at = now
         return drawn, 0.0
 
 
-def rate_headers(granted: Grant, left: int, wait: int = 1) -> list[tuple[bytes, bytes]]:
+def rate_headers(
+    granted: Grant, left: int, wait: int = 1, use: Use = Use.SENDING
+) -> list[tuple[bytes, bytes]]:
     """RateLimit and RateLimit-Policy, as the IETF's draft has them; more in `wait` seconds."""
     window = max(1, int(granted.burst / granted.rate)) if granted.rate else NEVER_SECONDS
+    name = use.encode()
     return [
-        (b"ratelimit-policy", b'"client";q=%d;w=%d' % (granted.burst, window)),
-        (b"ratelimit", b'"client";r=%d;t=%d' % (max(0, left), wait)),
+        (b"ratelimit-policy", b'"%b";q=%d;w=%d' % (name, granted.burst, window)),
+        (b"ratelimit", b'"%b";r=%d;t=%d' % (name, max(0, left), wait)),
     ]

@@ -138,6 +138,7 @@ _RATE = {
     "RateLimit": "What is left, and in how many seconds there is more.",
     "RateLimit-Policy": "What this client is granted: q at once, w seconds to fill it.",
 }
+_ASKING = "What you ask is counted apart from what you send, by the same rate."
 _KEY = "1 to 255 visible ASCII characters. Sent again with the same key, it is one message."
 _HERE = (*ALWAYS, *ANYWHERE, "identity-mismatch")
 _TO_SEND = (
@@ -179,7 +180,8 @@ INTERFACE = Interface(
             "/api/v1/messages/batch",
             "Send many messages",
             words="Up to 1,000, and 16 MiB: a JSON array, or one on each line (NDJSON). The answer"
-            " is 200 whatever becomes of the items; each of them says it for itself.",
+            " is 200 whatever becomes of the items; each of them says it for itself. Your rate"
+            " counts items, and each 16 KiB of the body as one at least, before it is read.",
             request=list[BatchItem],
             request_example=[_SENT | {"idempotency_key": "order-1"}],
             also=("application/x-ndjson",),
@@ -192,7 +194,7 @@ INTERFACE = Interface(
             "GET",
             "/api/v1/messages/{message_id}",
             "Ask where a message is",
-            words="Another client's message is answered as one that doesn't exist.",
+            words="Another client's message is answered as one that doesn't exist. " + _ASKING,
             answer=MessageStatus,
             answer_example={
                 "message_id": _ID,
@@ -202,12 +204,14 @@ INTERFACE = Interface(
                 "delivered_at": _LATER,
                 "attempt_count": 1,
             },
-            problems=("not-found", *_HERE),
+            answered=_RATE,
+            problems=("not-found", "rate-limited", *_HERE),
         ),
         Call(
             "GET",
             "/api/v1/whoami",
             "Ask who you are",
+            words=_ASKING,
             answer=Whoami,
             answer_example={
                 "client_id": "example.com:client_001",
@@ -223,7 +227,8 @@ INTERFACE = Interface(
                 "limits": {"rate_per_second": 100, "burst": 1000},
                 "formats": {"max_body_characters": 1000},
             },
-            problems=_HERE,
+            answered=_RATE,
+            problems=("rate-limited", *_HERE),
         ),
         Call(
             "POST",

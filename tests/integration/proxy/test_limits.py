@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 from gatepost.bundle import KnownClient
 from gatepost.errors import RateLimited
 from gatepost.queue import connect
-from proxy.limits import Limits
+from proxy.limits import Limits, Use
 from proxy.settings import RateLimiting
 from tests.factories import known_client
 
@@ -67,6 +67,37 @@ async def test_many_at_once_in_one_process_draw_no_more_than_there_is(redis: Red
     refused = [error for error in found if isinstance(error, BaseException)]
     assert {type(error) for error in refused} == {RateLimited}
     assert 20 <= len(found) - len(refused) <= 21
+
+
+async def test_many_are_drawn_at_once_or_none_of_them(redis: Redis) -> None:
+    """What one process could not use, another has."""
+    client = known_client(rate_per_second=1, burst=100)
+    one, other = processes(redis, 2)
+    await one.take(client, 30)
+    with pytest.raises(RateLimited) as refused:
+        await other.take(client, 90)
+    assert 15 <= refused.value.retry_after <= 20
+    await one.take(client, 70)
+
+
+async def test_who_wants_one_is_not_refused_because_another_wants_many(redis: Redis) -> None:
+    client = known_client(rate_per_second=1, burst=10)
+    one, *_ = processes(redis, 1)
+    many, single = await asyncio.gather(
+        one.take(client, 50), one.take(client), return_exceptions=True
+    )
+    assert isinstance(many, RateLimited)
+    assert single == 9
+
+
+async def test_to_ask_and_to_send_are_counted_apart(redis: Redis) -> None:
+    client = known_client(rate_per_second=1, burst=5)
+    one, *_ = processes(redis, 1)
+    assert 5 <= await granted(one, client, 10) <= 6
+    for _ in range(5):
+        await one.take(client, use=Use.ASKING)
+    with pytest.raises(RateLimited, match="ask 1 times"):
+        await one.take(client, use=Use.ASKING)
 
 
 async def test_clients_do_not_share(redis: Redis) -> None:

@@ -18,7 +18,7 @@ from proxy.depths import Depths
 from proxy.edge import Edge
 from proxy.endpoints import create_app
 from proxy.intake import Accepted
-from proxy.limits import Grant
+from proxy.limits import Grant, Use
 from proxy.senders import Senders
 from proxy.settings import Validation
 from tests.factories import NUMBER, bundle, identity, ids, known_client
@@ -62,16 +62,19 @@ class Limits:
     def __init__(self, tokens: int) -> None:
         self._tokens = tokens
 
-    def granted(self, client: KnownClient) -> Grant:
+    def granted(self, client: KnownClient, _use: Use = Use.SENDING) -> Grant:
         return Grant(client.rate_per_second, client.burst)
 
     def left(self, _client: KnownClient) -> int:
         return self._tokens
 
-    async def take(self, _client: KnownClient) -> int:
-        if not self._tokens:
+    def at_most(self, client: KnownClient, count: int) -> int:
+        return min(count, client.burst)
+
+    async def take(self, _client: KnownClient, count: int = 1, _use: Use = Use.SENDING) -> int:
+        if self._tokens < count:
             raise RateLimited(retry_after=RETRY_AFTER)
-        self._tokens -= 1
+        self._tokens -= count
         return self._tokens
 
 
@@ -119,18 +122,24 @@ class Caller:
         items: list[dict[str, Any]] = json.loads(sent[1]["body"])["items"]
         return items
 
-    async def ask(self, path: str, body: bytes, log: Log | None = None) -> httpx.Response:
+    async def ask(
+        self, path: str, body: bytes, log: Log | None = None, media_type: bytes = JSON
+    ) -> httpx.Response:
         """What a post to a path is answered, with everything that surrounds a request."""
+        transport = httpx.ASGITransport(self.app(log))
+        async with httpx.AsyncClient(transport=transport, base_url="https://proxy") as client:
+            headers = {b"content-type": media_type, b"host": b"127.0.0.1"}
+            return await client.post(path, content=body, headers=headers)
+
+    def app(self, log: Log | None = None) -> Any:
+        """The port of this process, where all who call show this client's certificate."""
         metrics = RequestMetrics(f"proxy_unit{next(_numbers)}")
         requests = Requests(create_app(self.edge), log or HeardLog(), metrics)
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
             await requests(scope | {CERTIFICATE: self._certificate}, receive, send)
 
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="https://proxy") as client:
-            headers = {b"content-type": JSON, b"host": b"127.0.0.1"}
-            return await client.post(path, content=body, headers=headers)
+        return app
 
 
 def message(body: str = "hello", **more: Any) -> dict[str, Any]:

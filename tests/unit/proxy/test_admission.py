@@ -256,8 +256,8 @@ def test_an_unknown_field_with_any_other_name_is_not_named(name: str) -> None:
             assert name not in json.dumps(answer, ensure_ascii=False)
 
 
-def test_a_thousand_unknown_fields_do_not_make_a_thousand_mistakes() -> None:
-    body = json.dumps(document(**{f"f{'x' * n}": 1 for n in range(150)})).encode()
+def test_a_hundred_unknown_fields_do_not_make_a_hundred_mistakes() -> None:
+    body = json.dumps(document(**{f"f{'x' * n}": 1 for n in range(100)})).encode()
     with pytest.raises(Invalid) as refused:
         try_(body)
     assert len(refused.value.errors) <= 12

@@ -107,6 +107,34 @@ async def test_without_a_token_for_the_first_it_is_refused_whole() -> None:
     assert (answer.status_code, answer.headers["ratelimit"]) == (429, '"client";r=0;t=3')
 
 
+PADDED = json.dumps(message()).encode().ljust(MAX_LINE_BYTES)
+
+
+@pytest.mark.parametrize(("granted", "status", "taken"), [(8, 429, 0), (9, 200, 1)])
+async def test_a_long_body_is_paid_for_before_it_is_worked_on(
+    granted: int, status: int, taken: int
+) -> None:
+    """As if it were as many messages as would fit into it."""
+    body = b"\n".join([lines(message()), *[b" " * MAX_LINE_BYTES] * 9])
+    caller = Caller(granted)
+    answer = await caller.ask(BATCH, body, media_type=NDJSON)
+    assert (answer.status_code, len(caller.intake.taken)) == (status, taken)
+
+
+async def test_a_client_that_can_save_up_less_pays_what_it_can_have() -> None:
+    caller = Caller(granted=3)
+    caller.edge.senders.learn(bundle(known_client(burst=3)))
+    answer = await caller.ask(BATCH, b"\n".join([PADDED] * 5), media_type=NDJSON)
+    assert [item["status"] for item in answer.json()["items"]] == [202, 202, 202, 429, 429]
+
+
+async def test_items_that_were_paid_for_by_length_are_not_paid_for_again() -> None:
+    caller = Caller(granted=20)
+    items = await caller.post_batch(b"\n".join([PADDED] * 20), NDJSON)
+    assert [item["status"] for item in items] == [202] * 20
+    assert caller.edge.limits.left(known_client()) == 0
+
+
 async def test_a_backlog_is_noticed_within_the_batch() -> None:
     caller = Caller()
     caller.edge.senders.learn(bundle(known_client(), domains=[KnownDomain(DOMAIN, None, 3)]))

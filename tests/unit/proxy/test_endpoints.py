@@ -3,12 +3,13 @@
 import json
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
 
 from gatepost.bundle import KnownDomain
-from proxy.endpoints import MESSAGES
+from proxy.endpoints import MESSAGES, create_reading_api
 from tests.factories import DOMAIN, bundle, known_client
 from tests.unit.proxy.caller import RETRY_AFTER, Caller, message
 
@@ -25,6 +26,24 @@ async def test_what_is_accepted_counts_as_waiting_until_the_next_look() -> None:
     assert [answer.status_code for answer in answers] == [202, 202, 202, 503, 503]
     assert answers[4].json()["type"] == "urn:gatepost:problem:backlogged"
     assert len(caller.intake.taken) == 3
+
+
+def _reads(caller: Caller) -> list[str]:
+    routes: Any = create_reading_api(caller.edge).routes
+    return [one.path.format(message_id=UUID(int=7)) for one in routes if "GET" in one.methods]
+
+
+async def test_whatever_can_be_asked_is_counted() -> None:
+    caller = Caller(granted=0)
+    paths = _reads(caller)
+    assert len(paths) >= 2
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(caller.app()), base_url="https://127.0.0.1"
+    ) as client:
+        for path in paths:
+            answer = await client.get(path)
+            assert (answer.status_code, answer.headers["retry-after"]) == (429, str(RETRY_AFTER))
+            assert answer.headers["ratelimit"] == f'"asking";r=0;t={RETRY_AFTER}'
 
 
 async def test_of_a_paused_domain_nothing_is_taken_in() -> None:

@@ -13,7 +13,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from gatepost.bundle import KnownClient
 from gatepost.errors import RateLimited
-from proxy.limits import Limits, rate_headers
+from proxy.limits import Limits, Use, rate_headers
 from proxy.settings import RateLimiting
 from tests.factories import known_client
 
@@ -41,10 +41,10 @@ class Proxy:
         """How many of so many tries at this moment are let through."""
         return sum([await self.wait_for(client) == 0 for _ in range(tries)])
 
-    async def wait_for(self, client: KnownClient) -> int:
+    async def wait_for(self, client: KnownClient, count: int = 1, use: Use = Use.SENDING) -> int:
         """0, or the seconds that a refusal says to wait."""
         try:
-            await self.limits.take(client)
+            await self.limits.take(client, count, use)
         except RateLimited as refused:
             return refused.retry_after
         return 0
@@ -106,6 +106,43 @@ async def test_the_proxys_own_ceiling_holds_for_everyone_and_raises_nobodys_rate
     assert await one.granted(known_client(name="slow", rate_per_second=2), 100) == 2
 
 
+async def test_many_are_taken_at_once_or_none_of_them() -> None:
+    one, client = Proxy(), known_client(rate_per_second=10, burst=30)
+    assert await one.granted(client, 4) == 4
+    assert await one.wait_for(client, 10) == 1
+    assert await one.wait_for(client, 28) == 3, "when there are as many"
+    one.now += 3
+    assert await one.wait_for(client, 28) == 0
+    assert await one.granted(client, 100) == 8, "what the others had left is there still"
+
+
+async def test_so_many_can_be_taken_at_once_without_redis() -> None:
+    client = known_client(rate_per_second=10, burst=30)
+    for processes, most in ((1, 30), (4, 7), (64, 1)):
+        one = Proxy(processes)
+        one.now += 1000
+        assert one.limits.at_most(client, 1000) == most
+        assert one.limits.at_most(client, 1) == 1
+        await one.wait_for(client, most)
+        one.now += 1000
+        assert await one.wait_for(client, most) == 0
+
+
+async def test_to_ask_and_to_send_are_counted_apart() -> None:
+    one, client = Proxy(), known_client(rate_per_second=3)
+    assert await one.granted(client, 10) == 3
+    asked = [await one.wait_for(client, use=Use.ASKING) for _ in range(5)]
+    assert asked == [0, 0, 0, 1, 1]
+
+
+async def test_who_may_not_send_may_ask_once_a_second() -> None:
+    one, client = Proxy(), known_client(rate_per_second=0)
+    assert await one.wait_for(client, use=Use.ASKING) == 0
+    assert await one.wait_for(client, use=Use.ASKING) == 1
+    one.now += 1
+    assert await one.wait_for(client, use=Use.ASKING) == 0
+
+
 async def test_it_can_be_turned_off() -> None:
     one, client = Proxy(enabled=False), known_client(rate_per_second=0, burst=7)
     assert await one.granted(client, 100) == 100
@@ -147,6 +184,8 @@ def test_a_sender_is_told_where_it_stands() -> None:
         b"ratelimit": b'"client";r=7;t=1',
     }
     assert dict(rate_headers(granted, 0, 5))[b"ratelimit"] == b'"client";r=0;t=5'
+    asking = dict(rate_headers(granted, 7, use=Use.ASKING))
+    assert asking[b"ratelimit"] == b'"asking";r=7;t=1'
     idle = limits.granted(known_client(rate_per_second=0))
     assert dict(rate_headers(idle, 0))[b"ratelimit-policy"].endswith(b"w=3600")
     assert math.isclose(limits.granted(known_client(burst=0)).burst, 1.0)

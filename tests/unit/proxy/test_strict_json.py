@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gatepost.errors import Malformed
 from proxy import strict_json
-from proxy.strict_json import MAX_DEPTH, parse, parse_array
+from proxy.strict_json import MAX_DEPTH, MAX_PARTS, parse, read_array
 
 DEEPEST = b"[" * MAX_DEPTH + b"]" * MAX_DEPTH
 TOO_DEEP = b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1)
@@ -177,9 +177,22 @@ def test_no_document_holds_a_process_up(body: bytes) -> None:
     assert time.process_time() - started < 0.05
 
 
+def elements(body: bytes, longest: int = 99) -> list[Any] | None:
+    found = read_array(body, longest=longest)
+    return None if found is None else list(found)
+
+
 @pytest.mark.parametrize("text", ["[]", " [ ] ", "[1]", '[1 , {"a": [2]} ,\n"x"]', "[[],{}]"])
 def test_an_array_is_read_as_the_standard_library_reads_it(text: str) -> None:
-    assert parse_array(text.encode(), most=9, longest=99) == json.loads(text)
+    assert elements(text.encode()) == json.loads(text)
+
+
+@given(st.lists(JSON | st.text(max_size=300), max_size=40), st.integers(64, 400))
+def test_an_array_is_read_the_same_whatever_its_windows_are(array: list[Any], window: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strict_json, "WINDOW_BYTES", window)
+        for text in (json.dumps(array, ensure_ascii=False), json.dumps(array, indent=3)):
+            assert elements(text.encode(), longest=10_000) == array
 
 
 @pytest.mark.parametrize(
@@ -187,19 +200,40 @@ def test_an_array_is_read_as_the_standard_library_reads_it(text: str) -> None:
 )
 def test_what_is_no_array_in_json_is_refused(text: str) -> None:
     with pytest.raises(Malformed):
-        parse_array(text.encode(), most=9, longest=99)
+        elements(text.encode())
 
 
-def test_another_document_and_an_array_of_too_many_are_told_apart_from_bad_json() -> None:
-    assert parse_array(b'{"a": 1}', most=9, longest=99) is None
-    assert parse_array(b"[1,2,3]", most=2, longest=99) is None
+def test_another_document_is_told_apart_from_bad_json() -> None:
+    assert elements(b'{"a": 1}') is None
 
 
-def test_an_element_that_is_too_long_or_too_deep_is_refused() -> None:
-    with pytest.raises(Malformed):
-        parse_array(b'["' + b"x" * 99 + b'"]', most=9, longest=99)
-    with pytest.raises(Malformed, match="nested"):
-        parse_array(b"[" * 5000 + b"]" * 5000, most=9, longest=20_000)
+@pytest.mark.parametrize("place", [0, 5, 70_000])
+def test_where_an_array_is_not_utf8_or_not_json_is_told(place: int) -> None:
+    before = b"[" + b"1," * place
+    with pytest.raises(Malformed, match=f"not UTF-8, at byte {len(before) + 1}"):
+        elements(before + b'"\xff"]')
+    with pytest.raises(Malformed, match=f"at character {len(before)}"):
+        elements(before + b"x]")
+
+
+def test_an_element_that_is_too_long_or_too_deep_or_has_too_many_parts_is_refused() -> None:
+    for body, longest, why in (
+        (b'["' + b"x" * 99 + b'"]', 99, "not JSON"),
+        (b"[" * 5000 + b"]" * 5000, 20_000, "nested"),
+        (b'[{"a":[' + b"0," * MAX_PARTS + b"0]}]", 20_000, "more than 128 parts"),
+        (b"[" + b" " * 100 + b"1]", 99, "white space"),
+        (b" " * 100 + b"[1]", 99, "white space"),
+        (b"[1" + b" " * 100 + b"]", 99, "white space"),
+        (b"[1]" + b" " * 100, 99, "white space"),
+    ):
+        with pytest.raises(Malformed, match=why):
+            elements(body, longest)
+
+
+def test_a_string_may_hold_as_many_commas_and_brackets_as_it_likes() -> None:
+    assert parse(b'{"a":"' + b",[{" * 500 + b'"}') == {"a": ",[{" * 500}
+    with pytest.raises(Malformed, match="parts"):
+        parse(b'{"a":"' + b",[{" * 500 + b'","b":[' + b"0," * MAX_PARTS + b"0]}")
 
 
 @pytest.mark.parametrize(
@@ -223,5 +257,6 @@ def test_of_a_body_with_too_many_parts_little_is_read(body: bytes) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(strict_json._decoder, "raw_decode", counting)
         with suppress(Malformed):
-            assert parse_array(body, most=1000, longest=16_384) is None
+            for _ in zip(range(1000), read_array(body, longest=16_384) or (), strict=False):
+                pass
     assert read <= 1001 * 16_384
