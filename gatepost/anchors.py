@@ -8,6 +8,7 @@ our lists of what is revoked name it by a number of ours.
 from cryptography import x509
 
 from gatepost.certificate_rules import FOR_CALLING, check_rules
+from gatepost.certificates import find_extension
 from gatepost.errors import BadIdentity
 
 _FIRST_BIT = 1 << 127
@@ -22,9 +23,8 @@ def find_named(certificate: x509.Certificate) -> str | None:
     """The identity of ours that it names, a URI; None if it names none. Raises BadIdentity unless
     it keeps the rules that ours keep."""
     check_rules(certificate, FOR_CALLING)
-    try:
-        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except x509.ExtensionNotFound:
+    names = find_extension(certificate, x509.SubjectAlternativeName)
+    if names is None:
         return None
     uris = names.get_values_for_type(x509.UniformResourceIdentifier)
     found = [uri for uri in uris if uri.lower().startswith("gatepost:")]

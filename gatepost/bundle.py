@@ -8,6 +8,7 @@ from functools import cached_property
 import msgspec
 from cryptography import x509
 
+from gatepost.certificates import read_certificate
 from gatepost.identity import Identity, Role
 from gatepost.sealing import SealingKey
 
@@ -50,7 +51,7 @@ class KnownAnchor(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def x509(self) -> x509.Certificate:
-        return x509.load_der_x509_certificate(self.certificate)
+        return read_certificate(self.certificate)
 
 
 class Bundle(msgspec.Struct, frozen=True, kw_only=True):

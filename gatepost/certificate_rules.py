@@ -5,10 +5,10 @@ version 1, and keys that are weaker than we want: those are told here, each by i
 """
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, ObjectIdentifier
 
+from gatepost.certificates import Unreadable, find_extension, key_of, reading, signed_by
 from gatepost.errors import BadIdentity
 
 FOR_CALLING, FOR_BEING_CALLED = ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH
@@ -22,18 +22,14 @@ def check_rules(certificate: x509.Certificate, purpose: ObjectIdentifier) -> Non
     if certificate.version is not x509.Version.v3:
         raise BadIdentity("the certificate is not of version 3")
     check_key(certificate)
-    try:
-        extensions = {extension.oid: extension.value for extension in certificate.extensions}
-    except (ValueError, UnsupportedAlgorithm, x509.DuplicateExtension):
-        raise BadIdentity("the certificate has extensions that can't be read") from None
-    constraints = extensions.get(x509.BasicConstraints.oid)
-    if isinstance(constraints, x509.BasicConstraints) and constraints.ca:
+    constraints = find_extension(certificate, x509.BasicConstraints)
+    if constraints is not None and constraints.ca:
         raise BadIdentity("the certificate is that of a CA")
-    usage = extensions.get(x509.KeyUsage.oid)
-    if not isinstance(usage, x509.KeyUsage) or not usage.digital_signature or usage.key_cert_sign:
+    usage = find_extension(certificate, x509.KeyUsage)
+    if usage is None or not usage.digital_signature or usage.key_cert_sign:
         raise BadIdentity("the certificate's key usage is not that of a signature alone")
-    purposes = extensions.get(x509.ExtendedKeyUsage.oid)
-    if not isinstance(purposes, x509.ExtendedKeyUsage):
+    purposes = find_extension(certificate, x509.ExtendedKeyUsage)
+    if purposes is None:
         raise BadIdentity("the certificate has no extended key usage")
     if list(purposes) != [purpose]:
         raise BadIdentity("the certificate's extended key usage is not the one that is wanted")
@@ -42,8 +38,9 @@ def check_rules(certificate: x509.Certificate, purpose: ObjectIdentifier) -> Non
 def is_issued_by(one: x509.Certificate, issuer: x509.Certificate) -> bool:
     """By its key and under its name, with nothing in between."""
     try:
-        one.verify_directly_issued_by(issuer)
-    except (InvalidSignature, UnsupportedAlgorithm, ValueError, TypeError):
+        with reading("the signature"):
+            one.verify_directly_issued_by(issuer)
+    except Unreadable:
         return False
     return True
 
@@ -51,9 +48,8 @@ def is_issued_by(one: x509.Certificate, issuer: x509.Certificate) -> bool:
 def check_key(certificate: x509.Certificate) -> None:
     """P-256, P-384 or RSA from 3072 bits, signed by SHA-2."""
     try:
-        key = certificate.public_key()
-        digest = certificate.signature_hash_algorithm
-    except (ValueError, UnsupportedAlgorithm):
+        key, digest = key_of(certificate), signed_by(certificate)
+    except Unreadable:
         raise BadIdentity("the certificate's key or signature is of an unknown kind") from None
     good_curve = isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name in CURVES
     good_rsa = isinstance(key, rsa.RSAPublicKey) and key.key_size >= RSA_BITS

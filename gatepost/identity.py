@@ -6,16 +6,18 @@ and as names are never used again by another, it never becomes someone else.
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
+from hashlib import sha256
 
 from cryptography import x509
-from cryptography.hazmat.primitives.hashes import SHA256
 
 from gatepost.anchors import find_named, listed_number
 from gatepost.certificate_rules import FOR_BEING_CALLED, FOR_CALLING, check_rules, is_issued_by
+from gatepost.certificates import Unreadable, find_extension, read_certificate
 from gatepost.errors import BadIdentity
 
 INFRASTRUCTURE_DOMAIN = "gatepost"
@@ -89,12 +91,19 @@ class Certificate:
     """A peer's certificate as TLS has verified it; parsed once for each connection."""
 
     def __init__(self, der: bytes) -> None:
-        self._x509 = x509.load_der_x509_certificate(der)
-
-    @cached_property
-    def fingerprint(self) -> str:
+        """Of one that can't be read only what it is called by is told: the rest raises Unreadable,
+        so that whoever shows it is refused."""
+        self.fingerprint = sha256(der).hexdigest()
         """SHA-256 of the certificate, in hex."""
-        return self._x509.fingerprint(SHA256()).hex()
+        self._read: x509.Certificate | None = None
+        with suppress(Unreadable):
+            self._read = read_certificate(der)
+
+    @property
+    def _x509(self) -> x509.Certificate:
+        if self._read is None:
+            raise Unreadable("the certificate can't be read")
+        return self._read
 
     @cached_property
     def serial(self) -> str:
@@ -108,11 +117,8 @@ class Certificate:
     @cached_property
     def issuer(self) -> str:
         """Which key has signed it, in hex; empty if it doesn't say."""
-        try:
-            signer = self._x509.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier)
-        except (x509.ExtensionNotFound, ValueError):
-            return ""
-        return (signer.value.key_identifier or b"").hex()
+        signer = find_extension(self._x509, x509.AuthorityKeyIdentifier)
+        return ((signer and signer.key_identifier) or b"").hex()
 
     @cached_property
     def not_before(self) -> datetime:
@@ -146,16 +152,13 @@ class Certificate:
     @cached_property
     def identity(self) -> Identity:
         """Raises BadIdentity unless there is exactly one URI, and it is one of ours."""
-        try:
-            names = self._x509.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-        except x509.ExtensionNotFound:
+        names = find_extension(self._x509, x509.SubjectAlternativeName)
+        if names is None:
             raise BadIdentity(
                 "the certificate has a common name alone, no SAN URI:"
                 " get a new one by 'gatepost enrol'"
-            ) from None
-        except ValueError:
-            raise BadIdentity("the certificate has no readable subject alternative name") from None
-        uris = names.value.get_values_for_type(x509.UniformResourceIdentifier)
+            )
+        uris = names.get_values_for_type(x509.UniformResourceIdentifier)
         if len(uris) != 1:
             raise BadIdentity(f"the certificate has {len(uris)} SAN URIs instead of one")
         return parse_uri(uris[0])

@@ -11,6 +11,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 
+from gatepost.certificates import key_of
+
 _SIGNED = b"gatepost renewal v1\0"
 
 SURE_SECONDS = 2.5
@@ -27,7 +29,7 @@ def sign_renewal(key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey, csr: bytes
 
 
 def is_signed_by(certificate: x509.Certificate, signature: bytes, csr: bytes) -> bool:
-    key = certificate.public_key()
+    key = key_of(certificate)
     try:
         if isinstance(key, rsa.RSAPublicKey):
             key.verify(signature, _SIGNED + csr, padding.PKCS1v15(), SHA256())

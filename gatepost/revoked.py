@@ -16,6 +16,7 @@ from pathlib import Path
 
 from cryptography import x509
 
+from gatepost.certificates import reading
 from gatepost.clock import Clock
 from gatepost.errors import RevokedCertificate, Unavailable, UnknownCertificate
 from gatepost.identity import Certificate
@@ -27,6 +28,15 @@ LIMIT_SECONDS = 1.0
 
 Cut = Callable[[Callable[[Certificate], bool]], object]
 """Ends what the certificates that this says yes to have open."""
+
+
+def must_end(certificate: Certificate, is_out: Callable[[Certificate], bool]) -> bool:
+    """Return whether what this certificate has open is to be cut. One that can't be judged is out,
+    for whatever reason: it must not keep the others from being judged."""
+    try:
+        return is_out(certificate)
+    except Exception:
+        return True
 
 
 class NotBelieved(Exception):
@@ -161,4 +171,5 @@ def _by_key(trusted: Iterable[x509.Certificate]) -> dict[str, x509.Certificate]:
 
 def key_id(certificate: x509.Certificate) -> str:
     """What a certificate's holder is called by what he signs."""
-    return x509.SubjectKeyIdentifier.from_public_key(certificate.public_key()).digest.hex()
+    with reading("the CA certificate"):
+        return x509.SubjectKeyIdentifier.from_public_key(certificate.public_key()).digest.hex()

@@ -9,23 +9,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
 
-from gatepost.clock import to_ms
-
-UNREADABLE = (
-    ValueError,
-    UnsupportedAlgorithm,
-    x509.DuplicateExtension,
-    x509.ExtensionNotFound,
-    x509.InvalidVersion,
-    x509.UnsupportedGeneralNameType,
+from gatepost.certificates import (
+    Unreadable,
+    find_extension,
+    key_of,
+    read_crl,
+    reading,
+    signed_by,
 )
-"""What cryptography raises of bytes that it can't read. They come from whoever can write to Redis:
-one that got through would end a process, and the next one as well."""
+from gatepost.clock import to_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,34 +37,36 @@ class SignedList:
 
 
 def read_list(der: bytes, issuers: Mapping[str, x509.Certificate]) -> tuple[str, SignedList] | None:
-    """The list and its issuer's key; None unless one of these has signed it."""
+    """The list and its issuer's key; None unless one of these has signed it.
+
+    The bytes come from whoever can write to Redis: whatever is wrong with them, it is no list.
+    """
     try:
-        crl = x509.load_der_x509_crl(der)
-        signer = crl.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value
-        number = crl.extensions.get_extension_for_class(x509.CRLNumber).value.crl_number
-        kid = (signer.key_identifier or b"").hex()
-        if kid not in issuers or not _has_signed(issuers[kid], crl, der):
+        crl = read_crl(der)
+        signer = find_extension(crl, x509.AuthorityKeyIdentifier)
+        number = find_extension(crl, x509.CRLNumber)
+        kid = ((signer and signer.key_identifier) or b"").hex()
+        if number is None or kid not in issuers or not _has_signed(issuers[kid], crl, der):
             return None
-    except UNREADABLE:
+        with reading("the list's entries"):
+            serials = frozenset(f"{one.serial_number:032x}" for one in crl)
+    except Unreadable:
         return None
-    serials = frozenset(f"{one.serial_number:032x}" for one in crl)
     until = to_ms(crl.next_update_utc) if crl.next_update_utc else 0
-    return kid, SignedList(der, number, serials, to_ms(crl.last_update_utc), until)
+    return kid, SignedList(der, number.crl_number, serials, to_ms(crl.last_update_utc), until)
 
 
 def _has_signed(issuer: x509.Certificate, crl: x509.CertificateRevocationList, der: bytes) -> bool:
     """cryptography's own check writes the list anew first, which takes longer than all the rest."""
-    key, algorithm = issuer.public_key(), crl.signature_hash_algorithm
+    key, algorithm = key_of(issuer), signed_by(crl)
     if crl.issuer != issuer.subject or algorithm is None:
         return False
     if not isinstance(key, ec.EllipticCurvePublicKey):
         return False  # intermediates of ours have no others
-    digest = hashes.Hash(algorithm)
-    digest.update(_signed_part(der))
-    try:
+    with reading("the signature"):  # also of one that is another's, or by a digest of no use
+        digest = hashes.Hash(algorithm)
+        digest.update(_signed_part(der))
         key.verify(crl.signature, digest.finalize(), ec.ECDSA(Prehashed(algorithm)))
-    except InvalidSignature:
-        return False
     return True
 
 

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from cryptography import x509
 
+from gatepost.certificates import Unreadable, key_of, read_certificates
 from gatepost.errors import BadIdentity, ConfigurationError
 from gatepost.identity import Certificate, Role
 from gatepost.key_exchange import check_curves, keep_to_curves
@@ -71,7 +72,10 @@ def client_context(
 def read_trusted(ca_file: Path) -> list[x509.Certificate]:
     """The CA certificates that are pinned: of roots, and of the intermediates that sign for us."""
     with _usable(ca_file):
-        return x509.load_pem_x509_certificates(ca_file.read_bytes())
+        found = read_certificates(ca_file.read_bytes())
+        for one in found:
+            key_of(one)
+        return found
 
 
 def check_files(files: TlsFiles) -> None:
@@ -190,7 +194,7 @@ def _usable(*paths: Path | str) -> Iterator[None]:
     """Says what can't be used, and why."""
     try:
         yield
-    except (OSError, ssl.SSLError, ValueError) as error:
+    except (OSError, ssl.SSLError, ValueError, Unreadable) as error:
         reason = getattr(error, "reason", None) or getattr(error, "strerror", None)
         reason = reason or "it is not PEM"
         names = " and ".join(str(path) for path in paths)

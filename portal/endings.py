@@ -8,9 +8,9 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 
+from gatepost.certificates import Unreadable, read_certificates
 from gatepost.clock import iso, to_ms
 from gatepost.errors import GatepostError
 from gatepost.expiry import stage_of
@@ -40,8 +40,8 @@ async def endings_for(context: "Context", token: str, claims: Claims) -> tuple[E
 def _own(context: "Context") -> list[Ending]:
     found, now = [], datetime.now(UTC)
     for file in context.own_certificates:
-        with suppress(OSError, ValueError):  # half written: the next page sees it
-            leaf = x509.load_pem_x509_certificate(file.read_bytes())
+        with suppress(OSError, Unreadable):  # half written: the next page sees it
+            leaf, *_ = read_certificates(file.read_bytes())
             if (days := stage_of(leaf.not_valid_after_utc, now)) is not None:
                 until = iso(to_ms(leaf.not_valid_after_utc))
                 digest = leaf.fingerprint(SHA256()).hex()

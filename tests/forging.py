@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import product
 from pathlib import Path
+from ssl import PEM_cert_to_DER_cert
 from typing import Any
 
 from cryptography import x509
@@ -19,7 +20,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
 from main_server.ca.authority import new_serial, utc_now
 
 CLIENT_AUTH, SERVER_AUTH = ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH
-SAN = ObjectIdentifier("2.5.29.17")
+SAN, TLS_FEATURE = ObjectIdentifier("2.5.29.17"), ObjectIdentifier("1.3.6.1.5.5.7.1.24")
+_BITS_FOR_A_COUNTRY = "3011a40f300d310b3009060355040603024445"
 ECDSA_P256: Callable[[], Any] = lambda: ec.generate_private_key(ec.SECP256R1())  # noqa: E731
 
 
@@ -114,6 +116,30 @@ def _usage(names: Sequence[str]) -> x509.KeyUsage:
 def der_uri(uri: bytes) -> bytes:
     """A subject alternative name of any bytes: the library makes none that isn't ASCII."""
     return _der(0x30, _der(0x86, uri))
+
+
+def odd_certificates(signer: Signer) -> dict[str, bytes]:
+    """DER of certificates that OpenSSL takes and cryptography doesn't, by what it raises."""
+    feature = x509.UnrecognizedExtension(TLS_FEATURE, bytes.fromhex("3003020100"))
+    spare = x509.UnrecognizedExtension(ObjectIdentifier("2.5.29.99"), der_uri(b"gatepost://a/b/c"))
+    named = ("gatepost://example.com/client/client_001",)
+    content = _content(Form(signer, uris=named, more=((spare, False),)))
+    forms = {
+        "UnsupportedGeneralNameType": Form(signer, raw_names=bytes.fromhex("3002a300")),
+        "TypeError": Form(signer, raw_names=bytes.fromhex(_BITS_FOR_A_COUNTRY)),
+        "ValueError": Form(signer, raw_names=bytes.fromhex("3003867f00")),
+        "KeyError": Form(signer, uris=named, more=((feature, False),)),
+    }
+    contents = {name: _content(form) for name, form in forms.items()} | {
+        "DuplicateExtension": content.replace(b"\x55\x1d\x63", b"\x55\x1d\x11"),
+        "InvalidVersion": content.replace(bytes.fromhex("a003020102"), bytes.fromhex("a003020101")),
+    }
+    pems = {name: signed_again(one, signer) for name, one in contents.items()}
+    return {name: PEM_cert_to_DER_cert(pem.decode()) for name, pem in pems.items()}
+
+
+def _content(form: Form) -> bytes:
+    return sign(form)[0].tbs_certificate_bytes
 
 
 def signed_again(content: bytes, signer: Signer) -> bytes:

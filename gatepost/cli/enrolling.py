@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import typer
-from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from gatepost.certificates import read_certificates
 from gatepost.cli.connection import configuration_file
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
@@ -108,7 +108,7 @@ def _write(place: Place, enrolled: Enrolled) -> None:
 
 
 def _tell(output: Output, place: Place, enrolled: Enrolled) -> None:
-    leaf = x509.load_pem_x509_certificates(enrolled.chain)[0]
+    leaf = read_certificates(enrolled.chain)[0]
     identity = Certificate(leaf.public_bytes(Encoding.DER)).identity.uri
     if output.json:
         files = {"cert": str(place.cert), "key": str(place.key), "ca": str(place.ca)}

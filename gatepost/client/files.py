@@ -13,6 +13,7 @@ from pathlib import Path
 
 from cryptography import x509
 
+from gatepost.certificates import Unreadable, belongs_to, read_certificates
 from gatepost.client.errors import CertificateError
 from gatepost.client.keys import make_key
 from gatepost.client.trust import read_key
@@ -78,7 +79,7 @@ class Files:
     def _finish(self) -> None:
         if not self.next_cert.exists():
             return
-        leaf = x509.load_pem_x509_certificates(self.next_cert.read_bytes())[0]
+        leaf = _read(self.next_cert)[0]
         if self.next_key.exists() and _is_for(self.next_key, leaf):
             _put(self.key, self.next_key.read_bytes())
         if _is_for(self.key, leaf):
@@ -89,14 +90,14 @@ class Files:
 
 def _read(file: Path) -> list[x509.Certificate]:
     try:
-        return x509.load_pem_x509_certificates(file.read_bytes())
-    except (OSError, ValueError) as error:
+        return read_certificates(file.read_bytes())
+    except (OSError, Unreadable) as error:
         reason = getattr(error, "strerror", None) or "it is not PEM"
         raise CertificateError(f"{file} can't be read: {reason}.") from None
 
 
 def _is_for(key: Path, leaf: x509.Certificate) -> bool:
-    return read_key(key).public_key() == leaf.public_key()
+    return belongs_to(read_key(key), leaf)
 
 
 def _put(file: Path, data: bytes) -> None:

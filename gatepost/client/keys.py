@@ -7,9 +7,9 @@ from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
     PrivateFormat,
-    load_pem_private_key,
 )
 
+from gatepost.certificates import Unreadable, read_private_key
 from gatepost.client.errors import CertificateError
 
 KEY_USED = "urn:gatepost:problem:key-used-before"
@@ -24,7 +24,10 @@ def make_key() -> bytes:
 
 def make_request(key_pem: bytes) -> bytes:
     """DER. It names nobody: whose certificate it becomes isn't the requester's to say."""
-    key = load_pem_private_key(key_pem, None)
+    try:
+        key = read_private_key(key_pem)
+    except Unreadable:
+        raise CertificateError("The key can't be read.") from None
     if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
         raise CertificateError("The key is neither EC nor RSA.")
     builder = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([]))

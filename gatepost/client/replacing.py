@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from cryptography import x509
 
+from gatepost.certificates import find_extension
 from gatepost.client.errors import CertificateError, Refused
 from gatepost.client.files import Files
 from gatepost.client.keys import KEY_USED, make_request
@@ -63,9 +64,9 @@ def _check(new: x509.Certificate, old: x509.Certificate) -> None:
 
 
 def _name(certificate: x509.Certificate) -> list[str]:
-    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    return names.get_values_for_type(x509.UniformResourceIdentifier)
+    names = find_extension(certificate, x509.SubjectAlternativeName)
+    return names.get_values_for_type(x509.UniformResourceIdentifier) if names else []
 
 
 def _use(certificate: x509.Certificate) -> set[x509.ObjectIdentifier]:
-    return set(certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value)
+    return set(find_extension(certificate, x509.ExtendedKeyUsage) or ())

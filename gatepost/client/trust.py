@@ -8,11 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from gatepost.certificates import (
+    Encrypted,
+    Unreadable,
+    belongs_to,
+    read_certificates,
+    read_private_key,
+)
 from gatepost.client.errors import CertificateError
 from gatepost.errors import ConfigurationError
 from gatepost.identity import Role
@@ -24,10 +28,9 @@ T = TypeVar("T")
 def trust(ca: Path, cert: Path, key: Path, expect: Role | None = None) -> ssl.SSLContext:
     """TLS 1.3 to a server of that CA, and of that role if one is named, as the holder of that
     certificate."""
-    _read("CA file", ca, x509.load_pem_x509_certificates)
-    chain = _read("client certificate", cert, x509.load_pem_x509_certificates)
-    private = read_key(key)
-    if private.public_key() != chain[0].public_key():
+    _read("CA file", ca, read_certificates)
+    chain = _read("client certificate", cert, read_certificates)
+    if not belongs_to(read_key(key), chain[0]):
         raise CertificateError(f"The client key {key} does not belong to the certificate {cert}.")
     try:
         return client_context(TlsFiles(cert_file=cert, key_file=key, ca_file=ca), expect)
@@ -37,8 +40,8 @@ def trust(ca: Path, cert: Path, key: Path, expect: Role | None = None) -> ssl.SS
 
 def read_key(key: Path) -> PrivateKeyTypes:
     try:
-        return _read("client key", key, lambda content: load_pem_private_key(content, None))
-    except TypeError:
+        return _read("client key", key, read_private_key)
+    except Encrypted:
         words = f"The client key {key} is encrypted: give one without a password."
         raise CertificateError(words) from None
 
@@ -49,5 +52,7 @@ def _read(what: str, path: Path, load: Callable[[bytes], T]) -> T:
     except OSError as error:
         reason = error.strerror or "unreadable"
         raise CertificateError(f"The {what} {path} can't be read: {reason}.") from None
-    except (ValueError, UnsupportedAlgorithm):
+    except Encrypted:
+        raise
+    except Unreadable:
         raise CertificateError(f"The {what} {path} is not what it should be: no PEM.") from None

@@ -9,9 +9,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from gatepost.certificate_rules import is_issued_by
+from gatepost.certificates import (
+    Unreadable,
+    belongs_to,
+    find_extension,
+    read_certificates,
+    read_private_key,
+)
 from gatepost.client.errors import CertificateError, UnexpectedAnswer
 
 
@@ -29,9 +36,10 @@ def verify(
 ) -> Verified:
     """Root by who asks, intermediates by the root, leaf by an intermediate, key by ours."""
     try:
-        leaf, *above = x509.load_pem_x509_certificates(chain)
-        root, *others = x509.load_pem_x509_certificates(ca)
-    except ValueError:
+        leaf, *above = read_certificates(chain)
+        root, *others = read_certificates(ca)
+        is_ours = belongs_to(read_private_key(key), leaf)
+    except Unreadable:
         raise UnexpectedAnswer("The answer is not a certificate.") from None
     if not is_root(root):
         raise CertificateError("The answer is not from our CA: its root is another.")
@@ -39,17 +47,15 @@ def verify(
         raise CertificateError("The answer does not hang together: it is not trusted.")
     if not any(is_issued_by(leaf, one) for one in others):
         raise CertificateError("The certificate is of nobody whom our root knows.")
-    if leaf.public_key() != load_pem_private_key(key, None).public_key():
+    if not is_ours:
         raise CertificateError("The certificate is for another key.")
     return Verified(leaf, _pem((leaf, *above)), _pem((root, *others)))
 
 
 def _signs(certificate: x509.Certificate) -> bool:
     """A leaf of the same root signs nothing, whoever has its key."""
-    try:
-        return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
-    except (ValueError, x509.ExtensionNotFound):
-        return False
+    constraints = find_extension(certificate, x509.BasicConstraints)
+    return constraints is not None and constraints.ca
 
 
 def _pem(certificates: Iterable[x509.Certificate]) -> bytes:

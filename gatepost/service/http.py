@@ -19,6 +19,7 @@ from gatepost.errors import Malformed
 from gatepost.identity import Certificate
 from gatepost.logs import Log
 from gatepost.problem import MEDIA_TYPE, describe
+from gatepost.revoked import must_end
 from gatepost.tls import Port
 
 CERTIFICATE = "gatepost.certificate"
@@ -67,8 +68,9 @@ class Live:
         self.port: Port | None = None
 
     def cut(self, is_out: Callable[[Certificate], bool]) -> None:
-        """Without a word, in the middle of a request too: its sender is none of ours any more."""
-        found = [one for one in self.connections if is_out(one.certificate)]
+        """Without a word, in the middle of a request too: its sender is none of ours any more, or
+        nobody can tell."""
+        found = [one for one in self.connections if must_end(one.certificate, is_out)]
         for connection in found:
             connection.transport.abort()
         if found:
@@ -234,11 +236,7 @@ class MutualTls(BoundedHttp):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         der = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
-        try:
-            self.certificate = Certificate(der)
-        except ValueError:
-            transport.abort()  # nobody could say later whose this connection is
-            raise
+        self.certificate = Certificate(der)
         super().connection_made(transport)
 
     def on_message_begin(self) -> None:

@@ -16,6 +16,7 @@ import httptools
 import httpx
 
 from gatepost.identity import Certificate
+from gatepost.revoked import must_end
 
 CONNECT_SECONDS = 3.0
 
@@ -36,7 +37,7 @@ class KeptConnections(httpx.AsyncBaseTransport):
     def cut(self, is_out: Callable[[Certificate], bool]) -> None:
         """Ends the connections to servers with such certificates, in the middle of a call too."""
         for connection in list(self._open):
-            if is_out(connection.certificate):
+            if must_end(connection.certificate, is_out):
                 connection.abort()
 
     def renew(self, context: ssl.SSLContext) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cryptography import x509
 
+from gatepost.certificates import find_extension
 from gatepost.errors import ConfigurationError
 from main_server.ca.authority import Authority, load_authority, read_pair
 
@@ -46,8 +47,8 @@ class Authorities:
         return next((one for one in self.all if one.kid == kid), None)
 
     def issuer_of(self, certificate: x509.Certificate) -> Authority | None:
-        key = certificate.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value
-        return self.find((key.key_identifier or b"").hex())
+        key = find_extension(certificate, x509.AuthorityKeyIdentifier)
+        return self.find(((key and key.key_identifier) or b"").hex())
 
     def refresh(self) -> None:
         """Raises ConfigurationError if they can't be read."""

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
+from gatepost.certificates import Unreadable, belongs_to, read_certificates, read_private_key
 from gatepost.errors import ConfigurationError
 from gatepost.identity import Identity
 from main_server.ca import parts
@@ -142,11 +143,11 @@ def read_pair(folder: Path, name: str, public_url: str | None = None) -> Authori
 
 def read_files(folder: Path, name: str) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
     try:
-        certificate = x509.load_pem_x509_certificate((folder / f"{name}.pem").read_bytes())
-    except (OSError, ValueError) as error:
+        certificate, *_ = read_certificates((folder / f"{name}.pem").read_bytes())
+    except (OSError, Unreadable) as error:
         raise _unusable(folder, error) from None
     key = read_key(folder / f"{name}.key")
-    if key.public_key() != certificate.public_key():
+    if not belongs_to(key, certificate):
         words = f"{name}.key is not the key of {name}.pem"
         raise ConfigurationError(f"the CA in {folder} can't be used: {words}")
     return certificate, key
@@ -154,15 +155,15 @@ def read_files(folder: Path, name: str) -> tuple[x509.Certificate, ec.EllipticCu
 
 def read_key(file: Path) -> ec.EllipticCurvePrivateKey:
     try:
-        key = serialization.load_pem_private_key(file.read_bytes(), None)
-    except (OSError, ValueError) as error:
+        key = read_private_key(file.read_bytes())
+    except (OSError, Unreadable) as error:
         raise _unusable(file.parent, error) from None
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise ConfigurationError(f"the CA in {file.parent} can't be used: its key is not an EC key")
     return key
 
 
-def _unusable(folder: Path, error: OSError | ValueError) -> ConfigurationError:
+def _unusable(folder: Path, error: OSError | Unreadable) -> ConfigurationError:
     reason = getattr(error, "strerror", None) or "it is not PEM"
     return ConfigurationError(f"the CA in {folder} can't be used: {reason}")
 

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from cryptography import x509
 
+from gatepost.certificates import find_extension, read_crl
 from gatepost.cli.output import Output
 from gatepost.cli.words import plural, validity
 from gatepost.clock import iso, to_ms
@@ -170,16 +171,20 @@ def _authority(one: Authority, state: str, active: int) -> dict[str, Any]:
 
 def _lists(ca: Opened) -> list[dict[str, Any]]:
     found = transact(ca.engine, read_revocations).crls
-    return [_list(x509.load_der_x509_crl(der)) for der in found]
+    return [_list(read_crl(der)) for der in found]
 
 
 def _list(crl: x509.CertificateRevocationList) -> dict[str, Any]:
-    get = crl.extensions.get_extension_for_class
-    issuer = get(x509.AuthorityKeyIdentifier).value.key_identifier or b""
+    signer, number = (
+        find_extension(crl, x509.AuthorityKeyIdentifier),
+        find_extension(crl, x509.CRLNumber),
+    )
+    assert signer is not None
+    assert number is not None
     assert crl.next_update_utc is not None
     return {
-        "issuer": issuer.hex(),
-        "number": get(x509.CRLNumber).value.crl_number,
+        "issuer": (signer.key_identifier or b"").hex(),
+        "number": number.crl_number,
         "this_update": iso(to_ms(crl.last_update_utc)),
         "next_update": iso(to_ms(crl.next_update_utc)),
         "entries": [_entry(one) for one in crl],
@@ -187,13 +192,10 @@ def _list(crl: x509.CertificateRevocationList) -> dict[str, Any]:
 
 
 def _entry(one: x509.RevokedCertificate) -> dict[str, Any]:
-    try:
-        reason = one.extensions.get_extension_for_class(x509.CRLReason).value.reason.value
-    except x509.ExtensionNotFound:
-        reason = Reason.UNSPECIFIED.value
+    said = find_extension(one, x509.CRLReason)
     return {
         "serial": f"{one.serial_number:032x}",
-        "reason": reason,
+        "reason": said.reason.value if said else Reason.UNSPECIFIED.value,
         "revoked_at": iso(to_ms(one.revocation_date_utc)),
     }
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from ssl import DER_cert_to_PEM_cert
 
-from cryptography import x509
-
+from gatepost.certificates import read_certificates
 from gatepost.cli.output import Output
 from gatepost.cli.words import plural, validity
 from gatepost.errors import NotFound
@@ -21,7 +21,6 @@ from main_server.ca.holders import place_holder
 from main_server.ca.listed.repository import MOST, Filter, Row, Status
 from main_server.ca.listing import describe, list_certificates
 from main_server.ca.opening import Opened, actor, confirm, end, opened
-from main_server.ca.parts import to_pem
 from main_server.ca.requests import Asked, grant, select
 from main_server.ca.revoked.repository import Selection
 from main_server.ca.target import Target
@@ -88,7 +87,7 @@ def token(config: Path | None, name: str, minutes: float, *, json: bool) -> None
     with opened(config) as ca:
         domain, holder = place_holder(ca.engine, name)
         identity = Identity(domain, Role.CLIENT, holder)
-        root = x509.load_pem_x509_certificate(files.read(ca.settings.ca.folder / "root.pem"))
+        root, *_ = read_certificates(files.read(ca.settings.ca.folder / "root.pem"))
         made = make_token(ca.engine, identity, root, lifetime, _now(), actor())
         url = ca.settings.ca.public_url
     output = Output(json=json)
@@ -119,7 +118,7 @@ def show(config: Path | None, target: Target, *, pem: bool, json: bool) -> None:
     with opened(config) as ca:
         for row in _found(ca, target, now):
             if pem and row.der:
-                output.say(to_pem(x509.load_der_x509_certificate(row.der)).decode().rstrip())
+                output.say(DER_cert_to_PEM_cert(row.der).rstrip())
             elif not pem:
                 _tell(output, row, now)
 

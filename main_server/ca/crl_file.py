@@ -12,6 +12,7 @@ import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from gatepost.certificates import Unreadable, read_crl
 from gatepost.errors import ConfigurationError
 from gatepost.revocation import Revocations, decode_revocations
 from gatepost.whole_file import replace_file
@@ -23,7 +24,7 @@ _DER = b"\x30"
 
 
 def to_pem(revocations: Revocations) -> bytes:
-    lists = [x509.load_der_x509_crl(der) for der in revocations.crls]
+    lists = [read_crl(der) for der in revocations.crls]
     return b"".join(one.public_bytes(Encoding.PEM) for one in lists)
 
 
@@ -46,7 +47,7 @@ def read_crl_file(file: Path) -> list[bytes]:
         lists = _read(file.read_bytes())
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, msgspec.MsgspecError) as error:
+    except (OSError, ValueError, Unreadable, msgspec.MsgspecError) as error:
         reason = getattr(error, "strerror", None) or "it is damaged"
         words = "what a restored ledger has forgotten may be in it: bring an undamaged copy back"
         raise ConfigurationError(f"{file} can't be read: {reason}; {words}") from None
@@ -55,10 +56,10 @@ def read_crl_file(file: Path) -> list[bytes]:
 
 def _read(data: bytes) -> list[x509.CertificateRevocationList]:
     if data.startswith(_DER):
-        return [x509.load_der_x509_crl(data)]
+        return [read_crl(data)]
     if data and not data.startswith(_BEGIN):
-        return [x509.load_der_x509_crl(der) for der in decode_revocations(data).crls]
+        return [read_crl(der) for der in decode_revocations(data).crls]
     *blocks, rest = data.split(_END)
     if rest.strip():
         raise ValueError
-    return [x509.load_pem_x509_crl(block + _END) for block in blocks]
+    return [read_crl(block.lstrip() + _END) for block in blocks]

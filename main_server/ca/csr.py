@@ -8,10 +8,10 @@ given what we leave out.
 from collections.abc import Iterable
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.x509.oid import NameOID
 
+from gatepost.certificates import Unreadable, key_of, read_request, reading, signed_by
 from gatepost.errors import BadSigningRequest
 from main_server.ca.authority import Order
 from main_server.ca.keys import PublicKey, check_key
@@ -24,30 +24,28 @@ def read_csr(data: bytes) -> x509.CertificateSigningRequest:
     """PEM or DER, signed by its key, with nothing weak about it."""
     if len(data) > MAX_BYTES:
         raise BadSigningRequest(f"It has more than {MAX_BYTES} bytes.")
-    load = x509.load_pem_x509_csr if data.lstrip().startswith(b"-----") else x509.load_der_x509_csr
     try:
-        csr = load(data.strip() if load is x509.load_pem_x509_csr else data)
-        if not isinstance(csr.signature_hash_algorithm, _HASHES):
-            found = csr.signature_hash_algorithm
-            name = found.name.upper() if found else "another algorithm"
-            raise BadSigningRequest(f"It is signed with {name}: use SHA-256 or stronger.")
-        check_key(csr.public_key())
-        if not csr.is_signature_valid:
-            raise BadSigningRequest("Its signature is not that of its key.")
-    except (ValueError, TypeError, x509.InvalidVersion, UnsupportedAlgorithm, InvalidSignature):
+        csr = read_request(data)
+        digest, key = signed_by(csr), key_of(csr)
+        with reading("the signature"):
+            is_signed = csr.is_signature_valid
+    except Unreadable:
         raise BadSigningRequest("It can't be read as a PKCS#10 request, PEM or DER.") from None
+    if not isinstance(digest, _HASHES):
+        name = digest.name.upper() if digest else "another algorithm"
+        raise BadSigningRequest(f"It is signed with {name}: use SHA-256 or stronger.")
+    check_key(key)
+    if not is_signed:
+        raise BadSigningRequest("Its signature is not that of its key.")
     return csr
 
 
 def key_for(csr: x509.CertificateSigningRequest, order: Order) -> PublicKey:
     """The key to certify, if all that the request asks for is what the order gives."""
-    try:
-        _check_subject(csr, order)
-        for extension in csr.extensions:
-            _check_extension(extension, order)
-    except (ValueError, x509.DuplicateExtension):
-        raise BadSigningRequest("Its subject or its extensions can't be read.") from None
-    return check_key(csr.public_key())
+    _check_subject(csr, order)
+    for extension in csr.extensions:
+        _check_extension(extension, order)
+    return check_key(key_of(csr))
 
 
 def _check_subject(csr: x509.CertificateSigningRequest, order: Order) -> None:

@@ -10,13 +10,13 @@ from functools import partial
 from typing import Any
 
 from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509 import ocsp
 from sqlalchemy import Engine
 
+from gatepost.certificates import Unreadable, key_of, read_question
 from gatepost.revocation import Reason
 from main_server.ca import repository
 from main_server.ca.authorities import Authorities
@@ -56,11 +56,11 @@ def answer(
 ) -> bytes:
     """The response, DER; a question that can't be read or isn't about us is answered as that."""
     try:
-        question = ocsp.load_der_ocsp_request(data)
-        algorithm, extensions = question.hash_algorithm, list(question.extensions)
-        if not isinstance(algorithm, _HASHES) or question.serial_number < 0:
-            raise ValueError
-    except (ValueError, NotImplementedError, UnsupportedAlgorithm, x509.DuplicateExtension):
+        question = read_question(data)
+    except Unreadable:
+        return _refusal(ocsp.OCSPResponseStatus.MALFORMED_REQUEST)
+    algorithm = question.hash_algorithm
+    if not isinstance(algorithm, _HASHES) or question.serial_number < 0:
         return _refusal(ocsp.OCSPResponseStatus.MALFORMED_REQUEST)
     authority = next((a for a in authorities.all if _is_meant(question, a)), None)
     if authority is None:
@@ -80,7 +80,7 @@ def answer(
         .responder_id(ocsp.OCSPResponderEncoding.HASH, responder.certificate)
         .certificates([responder.certificate])
     )
-    for extension in extensions:
+    for extension in question.extensions:
         if isinstance(extension.value, x509.OCSPNonce):
             builder = builder.add_extension(extension.value, critical=False)
     signed = builder.sign(responder.key, hashes.SHA256())
@@ -105,7 +105,7 @@ def _state(engine: Engine, authority: Authority, serial: int, now: datetime) -> 
 
 
 def _is_meant(question: ocsp.OCSPRequest, authority: Authority) -> bool:
-    key = authority.certificate.public_key()
+    key = key_of(authority.certificate)
     assert isinstance(key, ec.EllipticCurvePublicKey)
     point = key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
     subject = authority.certificate.subject.public_bytes()

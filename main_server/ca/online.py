@@ -14,6 +14,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
+from gatepost.certificates import read_certificates
 from gatepost.clock import Clock
 from gatepost.errors import ConfigurationError
 from gatepost.logs import Log
@@ -137,4 +138,4 @@ class OnlineCa:
 
     @property
     def root(self) -> x509.Certificate:
-        return x509.load_pem_x509_certificate((self.settings.folder / "root.pem").read_bytes())
+        return read_certificates((self.settings.folder / "root.pem").read_bytes())[0]

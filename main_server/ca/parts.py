@@ -8,6 +8,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import AuthorityInformationAccessOID, NameOID
 
+from gatepost.certificates import find_extension
 from main_server.ca.keys import PublicKey
 
 
@@ -36,8 +37,8 @@ def alternative_names(uri: str, hosts: Sequence[str]) -> x509.SubjectAlternative
 
 
 def hosts_of(certificate: x509.Certificate) -> list[str]:
-    """The names and addresses beside its holder's URI."""
-    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    """The names and addresses beside its holder's URI; none where it has only a common name."""
+    names = find_extension(certificate, x509.SubjectAlternativeName) or ()
     return [str(name.value) for name in names if isinstance(name, x509.DNSName | x509.IPAddress)]
 
 

@@ -1,13 +1,12 @@
 """A key and its certificate in one file under a password (PKCS#12), for programs that want that."""
 
-from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
-    load_pem_private_key,
     pkcs12,
 )
 
+from gatepost.certificates import read_certificates, read_private_key
 from gatepost.errors import Invalid
 from main_server.ca.service import Issued
 
@@ -24,8 +23,8 @@ def check_password(password: str) -> None:
 
 def to_pkcs12(issued: Issued, name: str, password: str) -> bytes:
     check_password(password)
-    key = load_pem_private_key(issued.key_pem, None)
+    key = read_private_key(issued.key_pem)
     assert isinstance(key, ec.EllipticCurvePrivateKey)
-    leaf, *above = x509.load_pem_x509_certificates(issued.chain_pem)
+    leaf, *above = read_certificates(issued.chain_pem)
     encryption = BestAvailableEncryption(password.encode())
     return pkcs12.serialize_key_and_certificates(name.encode(), key, leaf, above, encryption)

@@ -7,6 +7,7 @@ expired. A list is believed if an intermediate of ours has signed it.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -15,6 +16,7 @@ from pathlib import Path
 from cryptography import x509
 from sqlalchemy import Connection, Engine
 
+from gatepost.certificates import Unreadable, find_extension, read_crl
 from gatepost.revocation import Reason
 from gatepost.signed_list import SignedList, read_list
 from main_server.audit import repository as audit
@@ -115,7 +117,7 @@ def _remember(connection: Connection, found: _Found) -> bool:
 def _revoke_again(connection: Connection, found: _Found, number: int, now: datetime) -> list[str]:
     states = repository.find_states(connection, found.missing)
     done: list[str] = []
-    for one in x509.load_der_x509_crl(found.list.der):
+    for one in read_crl(found.list.der):
         serial, reason = f"{one.serial_number:032x}", _reason(one)
         if serial not in found.missing:
             continue
@@ -133,7 +135,7 @@ def _revoke_again(connection: Connection, found: _Found, number: int, now: datet
 
 
 def _reason(one: x509.RevokedCertificate) -> Reason:
-    try:
-        return Reason(one.extensions.get_extension_for_class(x509.CRLReason).value.reason.value)
-    except (x509.ExtensionNotFound, ValueError):
-        return Reason.UNSPECIFIED
+    with suppress(Unreadable, ValueError):  # of one that we don't give
+        if said := find_extension(one, x509.CRLReason):
+            return Reason(said.reason.value)
+    return Reason.UNSPECIFIED

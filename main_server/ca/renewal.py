@@ -12,6 +12,7 @@ from functools import partial
 from cryptography import x509
 from sqlalchemy import Connection, Engine
 
+from gatepost.certificates import find_extension, key_of, read_certificate
 from gatepost.errors import (
     BadOrder,
     BadSigningRequest,
@@ -61,7 +62,7 @@ def renew(
     key = key_for(read_csr(asked.csr), order)
     if (before := _given_before(engine, authorities, held, order, key)) is not None:
         return before
-    if key_digest(key) == key_digest(check_key(leaf.public_key())):
+    if key_digest(key) == key_digest(check_key(key_of(leaf))):
         raise KeyUsedBefore()
     due, authority = renewable_from(old), authorities.signing
     if now < due and row.issuer == authority.kid:
@@ -102,7 +103,7 @@ def _held(
         raise UnknownCertificate()
     if rows[0].anchor is not None:
         raise BadOrder("It is of your own CA: renew it there, and have the new one registered.")
-    return rows[0], x509.load_der_x509_certificate(rows[0].der)
+    return rows[0], read_certificate(rows[0].der)
 
 
 def _model(
@@ -114,7 +115,7 @@ def _model(
     who = held.identity
     where = Selection(domain=who.domain, role=who.role, name=who.name)
     rows = transact(engine, partial(list_rows, wanted=Filter(where, Status.ACTIVE), now=now))
-    pairs = [(row, x509.load_der_x509_certificate(row.der)) for row in rows if row.der]
+    pairs = [(row, read_certificate(row.der)) for row in rows if row.der]
     fitting = [(row, one) for row, one in pairs if _usage(one) is usage]
     if not fitting:
         raise NotFound(f"You have no certificate for {usage.name.lower()} that could be renewed.")
@@ -122,8 +123,10 @@ def _model(
 
 
 def _usage(certificate: x509.Certificate) -> Usage:
-    value = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
-    return Usage(next(iter(value)))
+    uses = find_extension(certificate, x509.ExtendedKeyUsage)
+    if uses is None:
+        raise BadOrder("It doesn't say what it is for: have a new one issued.")
+    return Usage(next(iter(uses)))
 
 
 def order_like(identity: Identity, old: x509.Certificate) -> Order:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from cryptography import x509
 from sqlalchemy import Connection, Engine
 
+from gatepost.certificates import read_certificate
 from gatepost.errors import BadOrder, Invalid, NotFound
 from gatepost.identity import Identity, Role
 from main_server.audit.chain import SYSTEM
@@ -59,7 +59,7 @@ def succeed(
         raise Invalid(_NOT_GOOD)
     if row.anchor is not None:
         raise BadOrder("It is of a CA that isn't ours: its holder renews it there.")
-    order = order_like(row.identity, x509.load_der_x509_certificate(row.der))
+    order = order_like(row.identity, read_certificate(row.der))
 
     def claim(connection: Connection, _serial: str) -> None:
         if not repository.count_active(connection, [row.serial]):

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from sqlalchemy import Connection, Engine
 
+from gatepost.certificates import read_certificate
 from gatepost.clock import iso, to_ms
 from gatepost.errors import KeyUsedBefore, RevokedCertificate
 from main_server.audit import repository as audit
@@ -115,7 +116,7 @@ def certify(
 
 def given_again(authorities: Authorities, der: bytes) -> Certified | None:
     """Below the intermediate that signed it, which may have been replaced; None if it is gone."""
-    certificate = x509.load_der_x509_certificate(der)
+    certificate = read_certificate(der)
     issuer = authorities.issuer_of(certificate)
     return Certified(certificate, issuer.chain(certificate)) if issuer else None
 

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cryptography import x509
 from sqlalchemy import Connection
 
+from gatepost.certificates import read_crl
 from gatepost.cli.doctor.look import Finding, Findings, Look, fine, unknown, warning, wrong
 from gatepost.cli.words import duration
 from gatepost.errors import ConfigurationError
@@ -50,7 +50,7 @@ def see_revoked(one: Here) -> Findings:
     file = one.settings.ca.crl_file
     publish = f"gatepost crl publish --config {one.file}"
     try:
-        lists = [x509.load_der_x509_crl(der) for der in read_crl_file(file)]
+        lists = [read_crl(der) for der in read_crl_file(file)]
     except ConfigurationError as error:
         denied = isinstance(error.__context__, PermissionError)
         yield unknown(error.detail) if denied else wrong(error.detail, "gatepost backup list")

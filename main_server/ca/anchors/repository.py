@@ -10,6 +10,7 @@ from cryptography import x509
 from sqlalchemy import Connection, select, update
 from sqlalchemy.dialects.mysql import insert
 
+from gatepost.certificates import read_certificate
 from gatepost.clock import from_ms, to_ms
 from gatepost.identity import Identity
 from main_server.tables import certificates, trust_anchors
@@ -32,7 +33,7 @@ class Anchor:
 
     @property
     def certificate(self) -> x509.Certificate:
-        return x509.load_der_x509_certificate(self.der)
+        return read_certificate(self.der)
 
 
 @dataclass(frozen=True, slots=True)

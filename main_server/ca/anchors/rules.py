@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from gatepost.anchors import find_named, listed_number
 from gatepost.certificate_rules import check_key, is_issued_by
+from gatepost.certificates import Unreadable, find_extension, key_of, read_certificates
 from gatepost.clock import from_ms, to_ms
 from gatepost.errors import BadIdentity, BadSigningRequest, Invalid
 from gatepost.identity import Identity, Role
@@ -28,8 +29,10 @@ LONGEST = PROFILES[Role.CLIENT].lifetime
 def read_one(pem: bytes) -> x509.Certificate:
     """Raises Invalid unless it is one certificate, PEM."""
     try:
-        found = x509.load_pem_x509_certificates(pem) if len(pem) <= MAX_BYTES else []
-    except ValueError:
+        found = read_certificates(pem) if len(pem) <= MAX_BYTES else []
+        for one in found:
+            key_of(one)
+    except Unreadable:
         found = []
     if len(found) != 1:
         raise Invalid("It is not one certificate in PEM.")
@@ -46,7 +49,7 @@ def make_anchor(
     digest = _digest(certificate, now)
     _check_ca(certificate)
     for other in beside:
-        if other.public_key() == certificate.public_key():
+        if key_of(other) == key_of(certificate):
             continue  # the caller sees to it whose that is
         if _plain(other.subject) == _plain(certificate.subject) or (
             _key_id(other) == _key_id(certificate)
@@ -93,7 +96,7 @@ def _digest(certificate: x509.Certificate, now: datetime) -> bytes:
     """By which its key is known again. Raises Invalid unless key, signature and time are good."""
     try:
         check_key(certificate)
-        key = check_public_key(certificate.public_key())
+        key = check_public_key(key_of(certificate))
     except (BadIdentity, BadSigningRequest) as error:
         raise Invalid(f"It can't be used: {error.detail}.") from None
     if not certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc:
@@ -104,12 +107,11 @@ def _digest(certificate: x509.Certificate, now: datetime) -> bytes:
 def _check_ca(certificate: x509.Certificate) -> None:
     if certificate.version is not x509.Version.v3:
         raise Invalid("It is not of version 3.")
-    constraints, usage = (
-        _find(certificate, kind) for kind in (x509.BasicConstraints, x509.KeyUsage)
-    )
-    if not isinstance(constraints, x509.BasicConstraints) or not constraints.ca:
+    constraints = find_extension(certificate, x509.BasicConstraints)
+    if constraints is None or not constraints.ca:
         raise Invalid("It is not the certificate of a CA.")
-    if not isinstance(usage, x509.KeyUsage) or not usage.key_cert_sign:
+    usage = find_extension(certificate, x509.KeyUsage)
+    if usage is None or not usage.key_cert_sign:
         raise Invalid("Its key usage is not that of a CA.")
     if not _key_id(certificate):
         raise Invalid("It has no key identifier, by which two of one name are told apart.")
@@ -124,16 +126,5 @@ def _plain(name: x509.Name) -> list[list[tuple[str, str]]]:
 
 
 def _key_id(certificate: x509.Certificate) -> bytes:
-    found = _find(certificate, x509.SubjectKeyIdentifier)
-    return found.digest if isinstance(found, x509.SubjectKeyIdentifier) else b""
-
-
-def _find(
-    certificate: x509.Certificate, kind: type[x509.ExtensionType]
-) -> x509.ExtensionType | None:
-    try:
-        return certificate.extensions.get_extension_for_class(kind).value
-    except x509.ExtensionNotFound:
-        return None
-    except ValueError:
-        raise Invalid("It has extensions that can't be read.") from None
+    found = find_extension(certificate, x509.SubjectKeyIdentifier)
+    return found.digest if found else b""

@@ -9,9 +9,9 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from cryptography import x509
 from sqlalchemy import Connection, Engine
 
+from gatepost.certificates import key_of, read_certificates
 from gatepost.clock import iso, to_ms
 from gatepost.errors import Invalid, KeyUsedBefore, NotFound
 from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity
@@ -38,8 +38,8 @@ def add(
     """`folder` is that of our CA. Again, by a newer certificate of the same key, is no other."""
     certificate = read_one(pem)
     check_names(domain)
-    ours = x509.load_pem_x509_certificates(read_pins(folder))
-    if any(one.public_key() == certificate.public_key() for one in ours):
+    ours = read_certificates(read_pins(folder))
+    if any(key_of(one) == key_of(certificate) for one in ours):
         raise Invalid("It is ours.")
 
     def work(connection: Connection) -> Anchor:

@@ -3,13 +3,16 @@
 import asyncio
 from typing import Any
 
-import pytest
 import uvicorn
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from gatepost.identity import Certificate
+from gatepost.revoked import Revoked
 from gatepost.service.http import Live, MutualTls, State
 from tests.factories import Pair, Pki, identity
+from tests.forging import odd_certificates, read_signer
 from tests.heard import HeardLog
+from tests.lists import Issuer
 
 
 class Transport:
@@ -65,8 +68,29 @@ async def test_those_of_one_certificate_are_cut_and_no_others(pki: Pki) -> None:
     assert (event["connections"], event["certificates"]) == (3, 1)
 
 
-async def test_a_certificate_that_can_not_be_read_is_hung_up_on() -> None:
-    transport = Transport(b"\x30\x00")
-    with pytest.raises(ValueError, match=r"(?i)asn.?1"):
-        connect(Live(HeardLog()), transport)
-    assert transport.aborted
+async def test_one_that_can_not_be_judged_is_cut_alone(
+    pki: Pki, issuer: Issuer, view: Revoked
+) -> None:
+    """At the next revocation, which would end the process if it raised."""
+    live, signer = Live(HeardLog()), read_signer(pki.ca.parent, "intermediate")
+    odd = [connect(live, Transport(der)) for der in odd_certificates(signer).values()]
+    odd.append(connect(live, Transport(b"\x30\x00")))
+    good = connect(live, showing(pki.issue(identity())))
+    view.when_revoked(live.cut)
+    view.learn(issuer.state(numbers=[1]))
+    assert all(one.aborted for one in odd)
+    assert not good.aborted
+
+
+async def test_whatever_judging_raises_only_that_connection_is_cut(pki: Pki) -> None:
+    live = Live(HeardLog())
+    bad, good = pki.issue(identity()), pki.issue(identity())
+    first, second = connect(live, showing(bad)), connect(live, showing(good))
+
+    def judge(one: Certificate) -> bool:
+        if one.fingerprint == bad.certificate.fingerprint:
+            raise LookupError
+        return False
+
+    live.cut(judge)
+    assert (first.aborted, second.aborted) == (True, False)

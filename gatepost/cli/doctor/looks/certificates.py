@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cryptography import x509
 
+from gatepost.certificates import Unreadable, read_certificates
 from gatepost.cli.doctor.look import Finding, Look, fine, unknown, warning, wrong
 from gatepost.cli.doctor.site import Site
 from gatepost.cli.words import duration, validity
@@ -78,10 +79,10 @@ def _of_file(
 ) -> Iterator[Finding]:
     """Of one that isn't there, or is no certificate, the look at the settings tells."""
     try:
-        found = judge(x509.load_pem_x509_certificates(file.read_bytes()))
+        found = judge(read_certificates(file.read_bytes()))
     except PermissionError:
         yield unknown(f"{file} may not be read", "sudo gatepost doctor")
-    except (OSError, ValueError):
+    except (OSError, Unreadable):
         return
     else:
         yield Finding(found.state, f"{file} {found.found}", found.command or command)

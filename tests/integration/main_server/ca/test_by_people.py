@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import timedelta
+from ssl import DER_cert_to_PEM_cert
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import AsyncMock
@@ -25,6 +26,7 @@ from main_server.admin.administrator import administrator_for
 from main_server.admin.endings import list_endings
 from main_server.audit.repository import read_head
 from main_server.ca import repository
+from main_server.ca.anchors.service import add, register
 from main_server.ca.authority import Order, Usage, load_authority, utc_now
 from main_server.ca.online import OnlineCa
 from main_server.ca.service import Cause, Issued, issue
@@ -32,8 +34,10 @@ from main_server.clients.service import Change, change, ensure
 from main_server.database import transact
 from main_server.users.viewer import UserRole, Viewer
 from tests.csrs import make_csr
+from tests.forging import odd_certificates
 from tests.integration.main_server.ca.ca_room import CaRoom
 from tests.integration.main_server.ca.served import served
+from tests.partner import PartnerCa
 
 SERIAL, FINGERPRINT, TOKEN = "0" * 32, "0" * 64, "0" * 64
 NOT_COMPARED = {"date", "x-request-id", "server-timing"}
@@ -125,6 +129,24 @@ def test_a_certificate_tells_where_it_comes_from(room: CaRoom, admin: httpx.Clie
     assert f"{leaf.serial_number:032x}" == second["serial"]
     ((who, details),) = audited(room, "certificate.renewed")
     assert (who, json.loads(details)["predecessor"]) == (actor, first["serial"])
+
+
+def test_one_of_a_partners_own_ca_is_shown_whatever_it_says_or_does_not_say(
+    room: CaRoom, admin: httpx.Client
+) -> None:
+    """It needs no subject alternative name; and one that can't be read any more is still there."""
+    ca, now = PartnerCa(), utc_now()
+    add(room.engine, room.ca, room.domain, ca.pem, now)
+    pem, _ = ca.sign()
+    one = register(room.engine, Identity(room.domain, Role.CLIENT, "abc"), pem, now)
+    path = f"/certificates/{one.serial}"
+    found = made(admin.get(path))
+    assert (found["hosts"], found["pem"]) == ([], pem.decode())
+    odd = odd_certificates(ca.signer)["KeyError"]
+    spoil = text("UPDATE certificates SET der = :der WHERE serial = :serial")
+    transact(room.engine, lambda c: c.execute(spoil, {"serial": one.serial, "der": odd}))
+    found = made(admin.get(path))
+    assert (found["hosts"], found["pem"]) == ([], DER_cert_to_PEM_cert(odd))
 
 
 def test_what_was_taken_is_not_given_back_by_a_renewal(room: CaRoom, admin: httpx.Client) -> None:
