@@ -31,7 +31,11 @@ class Decision:
 
 
 _ENDED = {Result.DELIVERED, Result.ALREADY, Result.DUPLICATE, Result.ERASED}
-_REASONS = {"unreadable": Reason.UNREADABLE, "discarded": Reason.DISCARDED}
+_REASONS = {
+    "unreadable": Reason.UNREADABLE,
+    "discarded": Reason.DISCARDED,
+    "key_conflict": Reason.KEY_CONFLICT,
+}
 
 
 def decide(result: DeliverResult, attempts: int, pool: Pool) -> Decision:

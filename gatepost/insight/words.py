@@ -8,6 +8,7 @@ _REASONS = {
     "attempts_used": "all attempts used",
     "expired": "time over",
     "unreadable": "not readable",
+    "key_conflict": "key used for another",
     "unknown": "nobody wrote down why",
 }
 

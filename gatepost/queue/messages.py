@@ -66,6 +66,7 @@ class Reason(IntEnum):
     EXPIRED = 3
     UNREADABLE = 4
     DISCARDED = 5
+    KEY_CONFLICT = 6
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from main_server.messages.repository import AcceptedBy
 
 DEFAULT_PRIORITY = 5
 KEY_UNAVAILABLE = "key_unavailable"
+KEY_CONFLICT = "key_conflict"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Deliver: a message is delivered when its row says so, and no more than once (I2).
 
 What a row already says decides. A message without a row needs its envelope; if it came under an
-Idempotency-Key that another has, it is that one's duplicate, and isn't delivered.
+Idempotency-Key that another has, it is that one's duplicate, or a conflict if it says something
+else, and isn't delivered.
 """
 
 from collections.abc import Sequence
@@ -20,22 +21,24 @@ from main_server.keys.data_keys import DataKeys, HeldKeys
 from main_server.keys.service import Keyring
 from main_server.messages import repository
 from main_server.messages.arrivals import (
+    KEY_CONFLICT,
     KEY_UNAVAILABLE,
     Arrival,
     arrive,
     duplicate_row,
     failed_row,
-    key_rows,
     queued_row,
     readable,
     storable,
 )
 from main_server.messages.bisect import bisect
+from main_server.messages.key_claims import claim_keys, conflicts, find_first
 from main_server.messages.repository import DELIVERABLE, AcceptedBy, Claim, Standing
 
 _ENDED = {"delivered": Result.ALREADY, "erased": Result.ERASED, "duplicate": Result.DUPLICATE}
-_FINAL = ("unreadable", "discarded")
-"""Nobody has what would be delivered, or somebody has said that it is not to be."""
+_FINAL = ("unreadable", "discarded", KEY_CONFLICT)
+"""Nobody has what would be delivered, or somebody has said that it is not to be, or is to say it
+first (by a redrive)."""
 
 
 def deliver(
@@ -101,6 +104,8 @@ def _of_arrival(
     if arrival is None or (arrival.content is None and not arrival.locked):
         return Result.REFUSED, "unreadable"
     if original is not None and original.message_id != message_id.bytes:
+        if conflicts(arrival.envelope, original):
+            return Result.REFUSED, KEY_CONFLICT
         return Result.DUPLICATE, None
     if arrival.expired(now):
         return Result.EXPIRED, None
@@ -170,15 +175,10 @@ def _deliver(
 
 
 def _originals(connection: Connection, new: dict[UUID, Arrival], now: int) -> dict[UUID, Claim]:
-    """Whose the Idempotency-Keys are under which the new ones came."""
-    fresh = [a.envelope for a in new.values() if a.content and not a.expired(now)]
-    keys = key_rows(fresh)
-    claims = repository.claim_keys(connection, keys) if keys else {}
-    return {
-        envelope.message_id: claims[envelope.client_id, envelope.key_mac]
-        for envelope in fresh
-        if envelope.key_mac is not None
-    }
+    """Of the new ones that came under an Idempotency-Key that another has: whose it is."""
+    claims = claim_keys(connection, [a for a in new.values() if not a.expired(now)])
+    firsts = {message_id: find_first(a.envelope, claims) for message_id, a in new.items()}
+    return {message_id: first for message_id, first in firsts.items() if first is not None}
 
 
 def _ended_row(

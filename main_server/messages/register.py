@@ -1,7 +1,7 @@
 """Register: a message is in the ledger before, or beside, its being in the queue (I1).
 
 Inserted once. Of messages under one Idempotency-Key the first has the key; what comes later under
-it is a duplicate, or a conflict if it says something else.
+it is a duplicate, or a conflict if it says something else (main_server.messages.key_claims).
 """
 
 from collections.abc import Sequence
@@ -17,21 +17,20 @@ from main_server.keys.data_keys import DataKeys
 from main_server.keys.service import Keyring
 from main_server.messages import repository
 from main_server.messages.arrivals import (
+    KEY_CONFLICT,
     KEY_UNAVAILABLE,
     Arrival,
     arrive,
     duplicate_row,
     failed_row,
     in_order,
-    key_rows,
     queued_row,
     readable,
     storable,
 )
 from main_server.messages.bisect import bisect
-from main_server.messages.repository import AcceptedBy, Claim
-
-Claims = dict[tuple[str, bytes], Claim]
+from main_server.messages.key_claims import Claims, claim_keys, conflicts, find_first
+from main_server.messages.repository import AcceptedBy
 
 UNSTORABLE = "unstorable"
 FOR_NOW = {UNSTORABLE, KEY_UNAVAILABLE}
@@ -84,8 +83,7 @@ def _register(
 ) -> list[tuple[UUID, RegisterResult]]:
     held = data_keys.hold(connection)  # before any row, as everybody does
     arrivals = [storable(arrival, held) for arrival in arrivals]
-    keys = key_rows(a.envelope for a in arrivals if a.content and not a.expired(now))
-    claims = repository.claim_keys(connection, keys) if keys else {}
+    claims = claim_keys(connection, [a for a in arrivals if not a.expired(now)])
     results = [(a.envelope.message_id, decide(a, claims, now)) for a in arrivals]
     queued, ended, accepted = [], [], accepted_by is AcceptedBy.QUEUE
     for arrival, (_, result) in zip(arrivals, results, strict=True):
@@ -93,9 +91,9 @@ def _register(
         match result.result:
             case Registered.REGISTERED:
                 queued.append(queued_row(keyring, held, arrival, now))
-            case Registered.DUPLICATE | Registered.CONFLICT if accepted and result.original:
+            case Registered.DUPLICATE if accepted and result.original:
                 ended.append(duplicate_row(envelope, result.original.bytes))
-            case Registered.EXPIRED | Registered.REFUSED if (
+            case Registered.CONFLICT | Registered.EXPIRED | Registered.REFUSED if (
                 accepted and result.reason not in FOR_NOW
             ):
                 reason = result.reason or "expired"
@@ -122,11 +120,10 @@ def decide(arrival: Arrival, claims: Claims, now: int) -> RegisterResult:
         return RegisterResult(result=Registered.EXPIRED, reason="expired")
     if arrival.locked:
         return RegisterResult(result=Registered.REFUSED, reason=KEY_UNAVAILABLE)
-    claim = claims.get((envelope.client_id, envelope.key_mac)) if envelope.key_mac else None
-    if claim is None or claim.message_id == envelope.message_id.bytes:
+    first = find_first(envelope, claims)
+    if first is None:
         return RegisterResult(result=Registered.REGISTERED)
-    same = claim.payload_mac == envelope.payload_mac
-    return RegisterResult(
-        result=Registered.DUPLICATE if same else Registered.CONFLICT,
-        original=UUID(bytes=claim.message_id),
-    )
+    original = UUID(bytes=first.message_id)
+    if conflicts(envelope, first):
+        return RegisterResult(result=Registered.CONFLICT, original=original, reason=KEY_CONFLICT)
+    return RegisterResult(result=Registered.DUPLICATE, original=original)

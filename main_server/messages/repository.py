@@ -120,13 +120,14 @@ def insert_queued(
 def insert_ended(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
     """Inserts rows that have ended otherwise than by a delivery.
 
-    Where another has inserted the row meanwhile, it ends in the same way if it still waits. MySQL
-    assigns from left to right, so the status, which the conditions read, comes last. The driver
-    joins the rows into one statement, so what follows VALUES may hold no parameters.
+    Where another has inserted the row meanwhile, it ends in the same way if it still waits: in its
+    first life, as that is what an envelope tells of; of one that was redriven it says nothing.
+    MySQL assigns from left to right, so the status, which the conditions read, comes last. The
+    driver joins the rows into one statement, so what follows VALUES may hold no parameters.
     """
     statement = insert(messages)
     new, row = statement.inserted, messages.c
-    waits = row.status == literal_column("'queued'")
+    waits = (row.status == literal_column("'queued'")) & (row.generation == literal_column("0"))
     merge = [
         ("attempt_count", func.greatest(row.attempt_count, new.attempt_count)),
         ("duplicate_of", _if(waits, new.duplicate_of, row.duplicate_of)),
@@ -220,6 +221,7 @@ def _find_status(
 ) -> Mapping[str, Any] | None:
     query = select(
         messages.c.status,
+        messages.c.reason,
         messages.c.created_at,
         messages.c.queued_at,
         messages.c.delivered_at,

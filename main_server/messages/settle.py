@@ -1,7 +1,12 @@
 """Settle: how attempts ended that did not deliver. A failure is in the ledger before the queue
-forgets the message (I5); a retry is noted, so that people can see why a message is late."""
+forgets the message (I5); a retry is noted, so that people can see why a message is late.
+
+A message that the ledger hears of only now claims its Idempotency-Key as any other does, or it
+could be delivered beside the one that has it, once it is redriven (I2).
+"""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection, Engine
@@ -9,11 +14,20 @@ from sqlalchemy import Connection, Engine
 from gatepost.clock import from_ms
 from gatepost.contract import SettleItem, Settlement
 from main_server.database import transact
-from main_server.keys.data_keys import DataKeys
+from main_server.keys.data_keys import DataKeys, HeldKeys
 from main_server.keys.service import Keyring
 from main_server.messages import repository
-from main_server.messages.arrivals import Arrival, arrive, failed_row, readable
+from main_server.messages.arrivals import (
+    KEY_CONFLICT,
+    Arrival,
+    arrive,
+    duplicate_row,
+    failed_row,
+    readable,
+    storable,
+)
 from main_server.messages.bisect import bisect
+from main_server.messages.key_claims import Claims, claim_keys, conflicts, find_first
 from main_server.messages.repository import Standing
 
 
@@ -25,8 +39,7 @@ def settle(engine: Engine, keyring: Keyring, items: Sequence[SettleItem]) -> lis
     if not items:
         return []
     ordered = sorted(items, key=lambda item: item.message_id)
-    arrived = {i.message_id: arrive(keyring, i.envelope) for i in ordered if i.envelope}
-    arrivals = {message_id: a for message_id, a in arrived.items() if a is not None}
+    arrivals = _arrivals(keyring, ordered)
     data_keys = keyring.data_keys(engine, readable(arrivals.values()))
 
     def work(part: Sequence[SettleItem]) -> list[UUID]:
@@ -34,6 +47,16 @@ def settle(engine: Engine, keyring: Keyring, items: Sequence[SettleItem]) -> lis
         return []
 
     return bisect(work, ordered, lambda item: item.message_id)
+
+
+def _arrivals(keyring: Keyring, items: Sequence[SettleItem]) -> dict[UUID, Arrival]:
+    """The envelopes that came, each under the id that it carries itself."""
+    arrived = {item.message_id: arrive(keyring, item.envelope) for item in items if item.envelope}
+    return {
+        message_id: arrival
+        for message_id, arrival in arrived.items()
+        if arrival is not None and arrival.envelope.message_id == message_id
+    }
 
 
 def _settle(
@@ -45,16 +68,33 @@ def _settle(
 ) -> None:
     held = data_keys.hold(connection)  # before any row, as everybody does
     standings = repository.lock_standings(connection, [item.message_id.bytes for item in items])
+    new = {
+        item.message_id: storable(arrivals[item.message_id], held)
+        for item in items
+        if item.outcome is Settlement.FAILED
+        and item.message_id.bytes not in standings
+        and item.message_id in arrivals
+    }
+    claims = claim_keys(connection, new.values())
     for item in items:
         if standing := standings.get(item.message_id.bytes):
             _advance(connection, item, standing)
-        elif item.outcome is Settlement.FAILED and item.message_id in arrivals:
-            arrival = arrivals[item.message_id]
-            opened = arrival.content is not None or arrival.locked
-            reason = item.reason if opened else "unreadable"
-            row = failed_row(keyring, held, arrival, reason, item.attempt)
+        elif arrival := new.get(item.message_id):
+            row = _ended_row(keyring, held, arrival, claims, item)
             repository.insert_ended(connection, [row])
     repository.add_attempts(connection, [_attempt(item) for item in items])
+
+
+def _ended_row(
+    keyring: Keyring, held: HeldKeys, arrival: Arrival, claims: Claims, item: SettleItem
+) -> dict[str, Any]:
+    """The row of a message that has none, as it was never registered."""
+    first = find_first(arrival.envelope, claims)
+    if first is not None and not conflicts(arrival.envelope, first):
+        return duplicate_row(arrival.envelope, first.message_id)
+    opened = arrival.content is not None or arrival.locked
+    reason = KEY_CONFLICT if first else item.reason if opened else "unreadable"
+    return failed_row(keyring, held, arrival, reason, item.attempt)
 
 
 def _advance(connection: Connection, item: SettleItem, standing: Standing) -> None:

@@ -101,7 +101,9 @@ def redrive(  # noqa: PLR0913 (one for each option)
     client: Client = None,
     failed_for: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="What failed for this: attempts_used, refused, expired."),
+        typer.Option(
+            metavar="NAME", help="What failed for this: attempts_used, expired, key_conflict …"
+        ),
     ] = None,
     begin: Annotated[
         datetime | None, typer.Option("--from", help="Accepted from then on, UTC; else 30 days.")

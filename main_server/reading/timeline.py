@@ -25,6 +25,7 @@ _ENDS = {
     "expired": "its time was over before it could be delivered",
     "unreadable": "it can't be opened: it was altered on its way, or its key is no more",
     "discarded": "an administrator discarded it",
+    "key_conflict": "its Idempotency-Key had been used for another message with another content",
 }
 _REFUSALS = {
     "key_unavailable": "a key that it needs can't be used just now",

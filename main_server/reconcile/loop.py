@@ -18,7 +18,7 @@ from main_server.database import Ledger
 from main_server.edge.service import list_queues
 from main_server.keys.service import Keyring
 from main_server.reconcile.leadership import Leadership
-from main_server.reconcile.to_ledger import ToLedger
+from main_server.reconcile.to_ledger import Drained, ToLedger
 from main_server.reconcile.to_queue import ToQueue
 
 TICK_SECONDS = 0.25
@@ -33,6 +33,10 @@ class ReconcileMetrics:
         )
         self.registered = Counter(
             "gatepost_reconciler_registered", "Messages that only the queue had"
+        )
+        self.conflicts = Counter(
+            "gatepost_reconciler_conflicts",
+            "Messages that only the queue had, under an Idempotency-Key that another has",
         )
         self.leads = Gauge(
             "gatepost_reconciler_leads", "Whether this one leads", multiprocess_mode="livesum"
@@ -84,14 +88,19 @@ class Reconciler:
             if self._epochs.get(name) != epochs:
                 self._to_queue.start_over()
                 self._sweeping = True
-            registered = await self._to_ledger.drain(queue)
-            self._metrics.registered.inc(registered)
-            if registered:
-                self._log.info("reconciler.registered", queue=name, count=registered)
+            self._tell_drained(name, await self._to_ledger.drain(queue))
             self._epochs[name] = epochs
         at_end = await self._step()
         self._sweeping = self._sweeping and not at_end
         return self._sweeping
+
+    def _tell_drained(self, name: str, drained: Drained) -> None:
+        self._metrics.registered.inc(drained.registered)
+        self._metrics.conflicts.inc(drained.conflicts)
+        if drained.registered:
+            self._log.info("reconciler.registered", queue=name, count=drained.registered)
+        if drained.conflicts:
+            self._log.warning("reconciler.conflicts", queue=name, count=drained.conflicts)
 
     async def _step(self) -> bool:
         enqueued, at_end = await self._to_queue.step()

@@ -6,45 +6,20 @@ import json
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
-from io import StringIO
 from typing import Any
 from uuid import UUID
 
 import httpx
 import pytest
 
-from gatepost.cli.main import run as command
 from infra.dev.ports import HOST
 from tests.acceptance.two_stores.conftest import having
 from tests.acceptance.two_stores.rig import QUEUE, Rig, accepted, post, problem
+from tests.acceptance.two_stores.shell import done, run
 from tests.factories import DOMAIN, NUMBER
 from tests.heard import wait_until
 
 WHY = "the database is being moved"
-
-
-@dataclass(frozen=True)
-class Ran:
-    code: int
-    said: list[dict[str, Any]]
-    complaint: str
-
-
-def run(rig: Rig, *words: str, service: str = "main_server") -> Ran:
-    """What a command says, line by line."""
-    config = ["--config", str(rig.place.config / f"{service}.yaml")]
-    with redirect_stdout(StringIO()) as said, redirect_stderr(StringIO()) as complaint:
-        code = command([*words, *config, "--json"])
-    lines = said.getvalue().splitlines()
-    return Ran(code, [json.loads(one) for one in lines], complaint.getvalue())
-
-
-def done(rig: Rig, *words: str, service: str = "main_server") -> list[dict[str, Any]]:
-    ran = run(rig, *words, service=service)
-    assert ran.code == 0, ran.complaint
-    return ran.said
 
 
 def audited(rig: Rig, action: str) -> list[dict[str, Any]]:

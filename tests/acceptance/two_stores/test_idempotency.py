@@ -16,6 +16,7 @@ from tests.acceptance.two_stores.rig import (
     problem,
     submission,
 )
+from tests.acceptance.two_stores.shell import done
 from tests.heard import wait_until
 
 AWAY: dict[str, list[str]] = {
@@ -82,6 +83,37 @@ def test_one_is_delivered_whatever_was_away_at_either_post(
         wait_until(lambda: whole.waiting() == 0, 10)
         # And whoever asks for the third time gets one of them, for good.
         assert accepted(post(client, key="once"))[0] in told
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "wiped"),
+    [("ledger alone", "queue alone", False), ("both", "queue alone", True)],
+)
+def test_another_message_under_the_key_fails_and_can_be_delivered_after_all(
+    whole: Rig, first: str, second: str, wiped: bool
+) -> None:
+    """Neither post could be refused: the one store was away, and the other didn't know the key."""
+    ids: list[str] = []
+    with whole.client() as client:
+        with whole.frozen("main-redis", "worker-redis"):
+            for number, have in enumerate((first, second)):
+                with whole.refused(*AWAY[have]):
+                    body = f"message {number}"
+                    ids.append(accepted(post(client, key="once", message_body=body))[0])
+                if wiped and number == 0:
+                    whole.redis.flushall()
+            whole.age()
+        whole.wait_states(ids, delivered=1, failed=1)
+        told = client.get(f"{MESSAGES}/{ids[1]}").json()
+        assert (told["status"], told["reason"]) == ("failed", "key_conflict")
+        assert "reason" not in client.get(f"{MESSAGES}/{ids[0]}").json()
+        wait_until(lambda: whole.waiting() == 0, 10)
+        redrive = ("queue", "redrive", "--reason", "both were meant", "--yes", "--failed-for")
+        assert done(whole, *redrive, "key_conflict")[0]["expected"] == 1
+        wait_until(lambda: "failed" not in whole.states(ids), 10)
+        whole.age()
+        whole.wait_delivered(ids)
+        assert whole.delivered_twice(ids) == []
 
 
 def test_after_a_wipe_the_ledger_still_knows_another_message(whole: Rig) -> None:

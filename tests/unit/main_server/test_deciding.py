@@ -52,6 +52,7 @@ def offered(with_envelope: bool, held: bool = False) -> DeliveryOffer:
         (standing("failed", reason="unreadable"), None, None, Result.REFUSED, "unreadable"),
         (standing("failed", reason="unreadable"), SEALED, None, Result.REFUSED, "unreadable"),
         (standing("failed", reason="discarded"), None, None, Result.REFUSED, "discarded"),
+        (standing("failed", reason="key_conflict"), OPENED, None, Result.REFUSED, "key_conflict"),
         (standing("delivered"), OPENED, None, Result.ALREADY, None),
         (standing("delivered", -1), None, None, Result.ALREADY, None),
         (standing("erased"), OPENED, None, Result.ERASED, None),
@@ -63,7 +64,7 @@ def offered(with_envelope: bool, held: bool = False) -> DeliveryOffer:
         (None, OPENED, None, Result.DELIVERED, None),
         (None, OPENED, OWN_CLAIM, Result.DELIVERED, None),
         (None, OPENED, SAME, Result.DUPLICATE, None),
-        (None, OPENED, CONFLICTING, Result.DUPLICATE, None),
+        (None, OPENED, CONFLICTING, Result.REFUSED, "key_conflict"),
         (None, LATE, None, Result.EXPIRED, None),
     ],
 )

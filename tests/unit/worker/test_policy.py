@@ -41,6 +41,7 @@ def test_what_is_held_goes_back_and_the_ledger_is_told_nothing() -> None:
     [
         ("unreadable", Reason.UNREADABLE),
         ("discarded", Reason.DISCARDED),
+        ("key_conflict", Reason.KEY_CONFLICT),
         ("anything", Reason.REFUSED),
         (None, Reason.REFUSED),
     ],

@@ -8,6 +8,7 @@ import pytest
 from gatepost.envelope import Envelope, encode
 from gatepost.queue import Entry, QueueUnavailable
 from main_server.messages import repository
+from main_server.reconcile.to_ledger import Drained
 from tests.factories import changed, ids, keyring
 from tests.factories import envelope as foreign_envelope
 from tests.integration.main_server.reconcile.conftest import Odds
@@ -20,18 +21,18 @@ async def exposed(odds: Odds) -> int:
 async def test_what_only_redis_has_is_registered_and_goes_on_waiting(odds: Odds) -> None:
     envelopes = [odds.room.envelope() for _ in range(3)]
     await odds.enqueued(*envelopes, exposed=True)
-    assert await odds.to_ledger().drain(odds.queue) == 3
+    assert await odds.to_ledger().drain(odds.queue) == Drained(3)
     assert odds.states(envelopes) == {("queued", None)}
     assert await exposed(odds) == 0
     assert len(await odds.waiting(envelopes)) == 3
-    assert await odds.to_ledger().drain(odds.queue) == 0
+    assert await odds.to_ledger().drain(odds.queue) == Drained(0)
 
 
 async def test_however_many_there_are(odds: Odds, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("main_server.reconcile.to_ledger.BATCH", 20)
     envelopes = [odds.room.envelope() for _ in range(130)]
     await odds.enqueued(*envelopes, exposed=True)
-    assert await odds.to_ledger().drain(odds.queue) >= 130
+    assert (await odds.to_ledger().drain(odds.queue)).registered >= 130
     assert odds.room.count_rows() == 130
     assert await exposed(odds) == 0
 
@@ -78,6 +79,21 @@ async def test_a_second_post_under_the_key_that_the_ledger_knows_is_its_duplicat
         pass
     assert odds.room.status(second.message_id)[0] == "duplicate"
     assert odds.room.status(first.message_id)[0] == "queued"
+
+
+async def test_another_message_under_its_key_is_counted_as_a_conflict_and_keeps_its_body(
+    odds: Odds,
+) -> None:
+    first = odds.room.envelope(key_mac=b"k" * 32, payload_mac=b"p" * 32)
+    second = odds.room.envelope(key_mac=b"k" * 32, payload_mac=b"q" * 32)
+    odds.room.register(first)
+    await odds.enqueued(second, exposed=True)
+    assert await odds.to_ledger().drain(odds.queue) == Drained(registered=1, conflicts=1)
+    row = odds.room.row(second.message_id)
+    assert row is not None
+    assert (row["status"], row["reason"]) == ("failed", "key_conflict")
+    assert row["encrypted_body"] is not None
+    assert await exposed(odds) == 0
 
 
 @pytest.mark.parametrize("status", ["delivered", "failed", "erased", "duplicate"])
@@ -142,10 +158,10 @@ async def test_what_the_ledger_can_not_store_stays_exposed_and_is_not_hammered(
 
     monkeypatch.setattr(repository, "insert_queued", insert)
     await odds.enqueued(*envelopes, exposed=True)
-    assert await odds.to_ledger().drain(odds.queue) == 4
+    assert await odds.to_ledger().drain(odds.queue) == Drained(4)
     assert odds.room.count_rows() == 4
     assert await exposed(odds) == 1
     assert tries < 20
     monkeypatch.undo()
-    assert await odds.to_ledger().drain(odds.queue) == 1
+    assert await odds.to_ledger().drain(odds.queue) == Drained(1)
     assert odds.room.status(bad)[0] == "queued"
