@@ -1,6 +1,9 @@
 """Where a message stands, for the client that sent it: the ledger first, else the queue.
 
 Another's message is answered as one that does not exist. "Not found" needs both to have answered.
+Where the ledger can't be asked, all that the queue can say is that it has the message: whether it
+was delivered nobody can know then. A worker may have lost the answer to its delivery, and a Redis
+that was set back has forgotten what it had settled.
 """
 
 from functools import partial
@@ -15,6 +18,9 @@ from gatepost.envelope import decode
 from gatepost.errors import NotFound, Unavailable
 from gatepost.identity import Identity
 from gatepost.queue import Queue, QueueError, Queues
+
+_UNSURE = {"status": "unknown", "source": "queue"}
+"""What the queue says counts for no more than this, unless the ledger has answered, too."""
 
 
 class Statuses:
@@ -37,7 +43,7 @@ class Statuses:
                 silent = True
                 continue
             if found is not None:
-                return found
+                return found | _UNSURE if silent and ask is ask_queue else found
         if silent:
             raise Unavailable("The message's state can't be known just now; ask again.")
         raise NotFound()

@@ -7,7 +7,7 @@ from gatepost.cli.failure import Failure
 from gatepost.cli.options import Options
 from gatepost.cli.output import Output, Part
 from gatepost.cli.session import session
-from gatepost.cli.words import COLOURS, ago, course, moment
+from gatepost.cli.words import COLOURS, ago, course, failed_for, moment
 from gatepost.client import MessageStatus
 
 
@@ -39,8 +39,10 @@ def follow(changes: Iterable[MessageStatus], tell: Callable[[MessageStatus], Non
     for change in changes:
         tell(change)
         if change.final and change.status != "delivered":
-            words = f"The message ended as {change.status}."
-            raise Failure("not-delivered", words, message_id=change.message_id)
+            why = f": {failed_for(change)}" if change.reason else ""
+            words = f"The message ended as {change.status}{why}."
+            details = {"message_id": change.message_id, "reason": change.reason}
+            raise Failure("not-delivered", words, **details)
 
 
 def in_a_line(message: MessageStatus) -> tuple[Part, ...]:
@@ -54,6 +56,8 @@ def in_a_line(message: MessageStatus) -> tuple[Part, ...]:
 def _describe(output: Output, message: MessageStatus, now: datetime) -> None:
     output.say((f"{message.status:<11}", _colour(message)), message.message_id)
     output.say((f"{'':<11}{course(message)}", "dim"))
+    if message.reason:
+        output.say(f"{'':<11}{'reason':<11}{message.reason}", (f"  {failed_for(message)}", "dim"))
     times = {
         "created": message.created_at,
         "queued": message.queued_at,

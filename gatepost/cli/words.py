@@ -10,6 +10,14 @@ DURABILITY = {
     "ledger": "kept by the ledger; the queue will follow",
 }
 COLOURS = {"delivered": "green", "queued": "yellow", "failed": "red"}
+FAILED_FOR = {
+    "attempts_used": "every attempt that it was allowed was used",
+    "refused": "the gateway refused it for good",
+    "expired": "its time was over before it could be delivered",
+    "unreadable": "the gateway could not open it",
+    "discarded": "somebody who runs the gateway discarded it",
+    "key_conflict": "its Idempotency-Key had been used for another message",
+}
 _UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60))
 
 
@@ -40,12 +48,20 @@ def ago(time: datetime, now: datetime) -> str:
 
 def course(message: MessageStatus) -> str:
     """How a message came to where it is: `36 ms after it was queued, 1 attempt`."""
+    if message.source == "queue":
+        return "the queue has it; whether it was delivered can't be known just now"
     count = message.attempt_count
     attempts = plural(count, "attempt") if count else "no attempt yet"
     if message.delivered_at is None:
         return attempts
     passed = message.delivered_at - (message.queued_at or message.created_at)
     return f"{duration(passed.total_seconds())} after it was queued, {attempts}"
+
+
+def failed_for(message: MessageStatus) -> str:
+    """Why it failed; a reason of a later gateway as that calls it."""
+    reason = message.reason or ""
+    return FAILED_FOR.get(reason) or reason.replace("_", " ")
 
 
 def validity(not_after: datetime, now: datetime) -> str:

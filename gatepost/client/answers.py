@@ -25,7 +25,11 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class MessageStatus:
-    """Where a message is on its way."""
+    """Where a message is on its way.
+
+    `reason` is why it failed, in a word of the gateway's. `source` is `queue` where the ledger
+    could not be asked: then `status` is `unknown`, as it may have been delivered meanwhile.
+    """
 
     message_id: str
     status: str
@@ -33,6 +37,8 @@ class MessageStatus:
     queued_at: datetime | None
     delivered_at: datetime | None
     attempt_count: int
+    reason: str | None = None
+    source: str | None = None
 
     @property
     def final(self) -> bool:

@@ -35,6 +35,8 @@ def parse_status(response: httpx.Response) -> MessageStatus:
         queued_at=answer.moment_or_none("queued_at"),
         delivered_at=answer.moment_or_none("delivered_at"),
         attempt_count=int(answer.number("attempt_count")),
+        reason=answer.text_or_none("reason"),
+        source=answer.text_or_none("source"),
     )
 
 
@@ -83,6 +85,9 @@ class _Answer:
         if not isinstance(value, str) or not value.isprintable():
             raise self._odd(name)
         return value
+
+    def text_or_none(self, name: str) -> str | None:
+        return None if self._fields.get(name) is None else self.text(name)
 
     def number(self, name: str) -> float:
         value = self._fields.get(name)

@@ -15,6 +15,7 @@ def find_status(engine: Engine, message_id: UUID, client_id: str) -> dict[str, A
     if row is None:
         return None
     delivered_at = row["delivered_at"]
+    failed_for = {"reason": row["reason"]} if row["status"] == "failed" and row["reason"] else {}
     return {
         "message_id": str(message_id),
         "status": row["status"],
@@ -22,4 +23,5 @@ def find_status(engine: Engine, message_id: UUID, client_id: str) -> dict[str, A
         "queued_at": iso(to_ms(row["queued_at"])),
         "delivered_at": iso(to_ms(delivered_at)) if delivered_at else None,
         "attempt_count": row["attempt_count"],
+        **failed_for,
     }

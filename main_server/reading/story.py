@@ -104,7 +104,8 @@ async def story_in_queue(
         return None
     row = row_of(envelope, peeked)
     told = tell_unregistered(row, peeked, _naive(now), ledger_answers=ledger_answers)
-    return Story(row, told, registered=False)
+    shown = row if ledger_answers else replace(row, status="unknown")
+    return Story(shown, told, registered=False)
 
 
 async def _look_into(queue: Queue, message_id: UUID) -> tuple[Envelope, Peeked] | None:

@@ -47,8 +47,8 @@ def tell_unregistered(row: Row, peeked: Peeked, now: datetime, *, ledger_answers
 def _where(row: Row, now: datetime, *, ledger_answers: bool) -> str:
     if not ledger_answers:
         return (
-            "It is accepted and kept by the queue. The ledger does not answer: it takes the message"
-            " over when it is back."
+            "The queue has it. The ledger does not answer, so nobody can know whether it has been"
+            " delivered. The queue says:"
         )
     if (now - row.created_at).total_seconds() < LATE_SECONDS:
         return "It is accepted and kept by the queue; the ledger takes it over within seconds."

@@ -1,9 +1,9 @@
 """What partners call. The posts are no routes of FastAPI's, so all of theirs is told here."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from infra.site.openapi.calls import ALWAYS, ANYWHERE, READ, Call, Interface
 from proxy.intake import Accepted
@@ -75,15 +75,30 @@ class BatchAnswer(msgspec.Struct):
     items: list[Answered]
 
 
+Status = Literal["queued", "delivered", "failed", "erased", "duplicate", "unknown"]
+Source = Literal["queue"]
+Reason = Literal["attempts_used", "refused", "expired", "unreadable", "discarded", "key_conflict"]
+
+
 class MessageStatus(msgspec.Struct):
     """Where a message is. It shows neither number nor body."""
 
     message_id: MessageId
-    status: Annotated[str, Meta(description="queued, delivered, failed, erased or duplicate.")]
+    status: Annotated[
+        Status,
+        Meta(description="`unknown`: only the queue could be asked, and it has the message."),
+    ]
     created_at: Time
     queued_at: Time
     delivered_at: Time | None
-    attempt_count: int
+    attempt_count: Annotated[int, Meta(description="Where `status` is unknown, at least so many.")]
+    reason: Annotated[Reason, Meta(description="Why it failed; there if it has.")] | UnsetType = (
+        UNSET
+    )
+    source: (
+        Annotated[Source, Meta(description="There if `status` is unknown: who says all of this.")]
+        | UnsetType
+    ) = UNSET
 
 
 class SeenCertificate(msgspec.Struct):

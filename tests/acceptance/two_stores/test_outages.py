@@ -6,8 +6,9 @@ A ledger that hangs for longer than a lease: test_killed_workers.py."""
 import os
 import time
 from pathlib import Path
+from typing import Any, cast
 
-from tests.acceptance.two_stores.rig import Rig, accepted, post
+from tests.acceptance.two_stores.rig import MESSAGES, QUEUE, Rig, accepted, post
 from tests.acceptance.two_stores.senders import Senders
 from tests.heard import wait_until
 from worker.delivering import LEASE_SECONDS
@@ -120,6 +121,27 @@ def test_an_aof_that_lost_its_end_loses_no_message(edge: Rig) -> None:
     edge.start("worker")
     edge.wait_delivered(ids, 20.0)
     assert edge.delivered_twice(ids) == []
+
+
+def test_a_status_does_not_go_back_when_redis_is_set_back_without_the_ledger(whole: Rig) -> None:
+    """What was delivered may be in the queue again, just as it was when it still waited."""
+    with whole.client() as client:
+        with whole.frozen("worker-redis"):
+            sent = [accepted(post(client))[0] for _ in range(5)]
+            names: Any = whole.redis.keys(f"{{{QUEUE}/0}}:*")
+            held = {name: whole.redis.dump(name) for name in names}
+        whole.wait_delivered(sent)
+        before = [client.get(f"{MESSAGES}/{one}").json() for one in sent]
+        assert {one["status"] for one in before} == {"delivered"}
+        wait_until(lambda: whole.waiting() == 0, 10)
+        with whole.refused("proxy-main"), whole.frozen("worker-redis"):
+            for name, value in held.items():
+                whole.redis.restore(name, 0, cast(bytes, value), replace=True)
+            assert whole.waiting() == 5
+            after = [client.get(f"{MESSAGES}/{one}").json() for one in sent]
+            said = {(one["status"], one.get("source")) for one in after}
+            assert said == {("unknown", "queue")}
+        assert [client.get(f"{MESSAGES}/{one}").json() for one in sent] == before
 
 
 def test_a_full_redis_takes_nothing_in_and_is_drained(edge: Rig) -> None:

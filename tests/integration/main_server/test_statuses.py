@@ -1,9 +1,14 @@
 """Where a message stands: for its sender, and for nobody else."""
 
+import pytest
+
 from gatepost.clock import iso
+from main_server.failed import service
 from main_server.messages.statuses import find_status
 from tests.factories import ids
-from tests.integration.main_server.conftest import Room
+from tests.integration.main_server.conftest import Room, settlement
+from tests.integration.main_server.failed.redriving import now
+from tests.integration.main_server.town import SUPER
 
 
 def test_a_message_stands_as_its_row_says(room: Room) -> None:
@@ -25,6 +30,22 @@ def test_a_message_stands_as_its_row_says(room: Room) -> None:
     assert (found["status"], found["attempt_count"]) == ("delivered", 2)
     assert found["delivered_at"] >= queued_at
     assert len(found["delivered_at"]) == len(queued_at)
+    assert "reason" not in found
+
+
+@pytest.mark.parametrize("reason", ["attempts_used", "expired", "key_conflict"])
+def test_of_a_failed_one_it_is_said_why_until_it_is_redriven(room: Room, reason: str) -> None:
+    envelope = room.envelope()
+    room.register(envelope)
+    room.settle(settlement(envelope, 2, reason=reason))
+    found = find_status(room.engine, envelope.message_id, room.client_id)
+    assert found is not None
+    assert (found["status"], found["reason"]) == ("failed", reason)
+    service.redrive_these(room.engine, SUPER, [envelope.message_id], now())
+    found = find_status(room.engine, envelope.message_id, room.client_id)
+    assert found is not None
+    assert found["status"] == "queued"
+    assert "reason" not in found
 
 
 def test_another_clients_message_is_not_there(room: Room) -> None:

@@ -286,7 +286,26 @@ def test_show(gatepost: Command, gateway: Gateway) -> None:
 def test_show_as_a_script_sees_it(gatepost: Command, gateway: Gateway) -> None:
     gateway.script(told_status("queued"))
     ran = gatepost("message", "show", MESSAGE_ID, "--json")
-    assert ran.results == [told_status("queued").document]
+    assert ran.results == [told_status("queued").document | {"reason": None, "source": None}]
+
+
+def test_show_why_it_failed(gatepost: Command, gateway: Gateway) -> None:
+    gateway.script(told_status("failed", 3, reason="key_conflict"))
+    ran = gatepost("message", "show", MESSAGE_ID)
+    words = "its Idempotency-Key had been used for another message"
+    assert ran.out.splitlines()[2].split(maxsplit=2) == ["reason", "key_conflict", words]
+    gateway.script(told_status("failed", 3, reason="of_a_later_gateway"))
+    ran = gatepost("message", "watch", MESSAGE_ID)
+    assert ran.code == 9
+    assert "ended as failed: of a later gateway." in ran.err
+
+
+def test_show_what_can_not_be_known(gatepost: Command, gateway: Gateway) -> None:
+    gateway.script(told_status("unknown", source="queue"))
+    ran = gatepost("message", "show", MESSAGE_ID)
+    assert ran.out.splitlines()[0].split() == ["unknown", MESSAGE_ID]
+    assert "whether it was delivered can't be known just now" in ran.out
+    assert "attempt" not in ran.out
 
 
 def test_show_what_is_not_there(gatepost: Command, gateway: Gateway) -> None:

@@ -136,7 +136,7 @@ WHOAMI = Told(
 )
 
 
-def told_status(status: str, attempts: int = 0) -> Told:
+def told_status(status: str, attempts: int = 0, **more: str) -> Told:
     delivered = "2026-11-18T10:00:00.136Z" if status == "delivered" else None
     return Told(
         200,
@@ -147,6 +147,7 @@ def told_status(status: str, attempts: int = 0) -> Told:
             "queued_at": QUEUED_AT,
             "delivered_at": delivered,
             "attempt_count": attempts,
+            **more,
         },
     )
 

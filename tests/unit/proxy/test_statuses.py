@@ -5,9 +5,10 @@ from typing import Any
 import httpx
 import pytest
 
+from gatepost.clock import iso
 from gatepost.envelope import Envelope, encode
 from gatepost.errors import NotFound, Unavailable
-from gatepost.queue import QueueUnavailable
+from gatepost.queue import Peeked, Place, QueueUnavailable
 from proxy.statuses import Statuses
 from tests import factories
 from tests.factories import CLIENT_ID, identity
@@ -21,6 +22,7 @@ class World:
 
     def __init__(self, ledger: list[Any], queue: list[Any]) -> None:
         self.asked: list[str] = []
+        self.attempts = 0
         self._ledger, self._queue = ledger, queue
         transport = httpx.MockTransport(self._answer)
         client = httpx.AsyncClient(transport=transport, base_url="https://main")
@@ -49,8 +51,9 @@ class World:
             raise told
         return [encode(told) if isinstance(told, Envelope) else told]
 
-    async def peek(self, _ids: list[bytes]) -> list[None]:
-        return [None]
+    async def peek(self, ids: list[bytes]) -> list[Peeked | None]:
+        found = Peeked(ids[0], Place.READY, attempts=self.attempts)
+        return [found if self.attempts else None]
 
     async def show(self) -> dict[str, Any]:
         return await self.statuses.show(factories.ids.new(), identity(), None)
@@ -63,8 +66,23 @@ async def test_the_ledger_is_asked_first_and_is_enough() -> None:
 
 
 async def test_what_only_the_queue_has_is_queued() -> None:
+    """A delivery leaves a row, and the ledger has said that there is none."""
     world = World([None], [factories.envelope(RING)])
-    assert (await world.show())["status"] == "queued"
+    found = await world.show()
+    assert found["status"] == "queued"
+    assert "source" not in found
+
+
+async def test_where_the_ledger_can_not_be_asked_the_queue_never_says_that_it_waits() -> None:
+    """It may be delivered: a worker has lost the answer, or Redis was set back since."""
+    envelope = factories.envelope(RING)
+    for attempts in (0, 3):
+        world = World([500], [envelope])
+        world.attempts = attempts
+        found = await world.show()
+        assert (found["status"], found["source"]) == ("unknown", "queue")
+        assert found["attempt_count"] == attempts
+        assert found["queued_at"] == found["created_at"] == iso(envelope.queued_at)
 
 
 async def test_what_left_the_queue_for_the_ledger_meanwhile_is_found() -> None:
@@ -90,7 +108,7 @@ SILENT = [
 
 @pytest.mark.parametrize("silence", SILENT, ids=str)
 async def test_where_the_ledger_is_silent_the_queue_may_know_or_nobody_does(silence: Any) -> None:
-    assert (await World([silence], [factories.envelope(RING)]).show())["status"] == "queued"
+    assert (await World([silence], [factories.envelope(RING)]).show())["status"] == "unknown"
     with pytest.raises(Unavailable):
         await World([silence, silence], [None]).show()
     assert await World([silence, FOUND], [None]).show() == FOUND
