@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from gatepost.cli.commands import needs
+from gatepost.cli.configuration import config_option
 
 needs("prometheus_client", "pymysql", "pyspark", "sqlalchemy", extras="server,analytics")
 
@@ -19,10 +20,7 @@ analytics = typer.Typer(
     rich_markup_mode=None,
 )
 
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="The pipeline's YAML; else the environment."),
-]
+ConfigFile = Annotated[Path | None, config_option("The pipeline's", "analytics")]
 Day = Annotated[datetime, typer.Argument(formats=["%Y-%m-%d"], metavar="YYYY-MM-DD")]
 
 

@@ -35,6 +35,8 @@ ENVIRONMENT_NAMES = {
     "WORKER_CONCURRENCY": "worker.concurrency",
 }
 
+_STORES = ("database", "redis")
+
 PORTS_APART = 10
 """So that no port of an instance meets one of another service's."""
 
@@ -205,6 +207,8 @@ def load_with_origins(settings: type[S], file: Path | None) -> tuple[S, Mapping[
     names = {n: path for n, path in ENVIRONMENT_NAMES.items() if _has(settings, path)}
     secrets, files = set(named(settings, SecretStr)), set(named(settings, Path))
     given = read_sources(file, names, secrets, files)
+    if file is None:
+        _demand_places(settings, given.origins)
     try:
         return settings.model_validate(given.tree), given.origins
     except ValidationError as error:
@@ -252,6 +256,19 @@ def named(settings: type[BaseModel], kind: type) -> Iterator[str]:
     for name, info in leaves(settings):
         if kind in (info.annotation, *get_args(info.annotation)):
             yield name
+
+
+def _demand_places(settings: type[BaseModel], origins: Mapping[str, str]) -> None:
+    """Without a file the environment says where a store is: at the port that it has by default
+    there may be none, or somebody else's."""
+    names = {path: variable for variable, path in ENVIRONMENT_NAMES.items()}
+    mistakes = [
+        f"  {store}: where is it? {names[f'{store}.url']} says it, or {names[f'{store}.host']}"
+        for store in _STORES
+        if _has(settings, store) and not origins.keys() & {f"{store}.url", f"{store}.host"}
+    ]
+    if mistakes:
+        raise ConfigurationError("the environment can't be used:\n" + "\n".join(mistakes))
 
 
 def _has(settings: type[BaseModel], path: str) -> bool:

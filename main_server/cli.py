@@ -10,13 +10,14 @@ from typing import Annotated
 import typer
 
 from gatepost.cli.commands import needs
+from gatepost.cli.configuration import config_option
 
 needs("alembic", "pymysql", "sqlalchemy")
 
 db = typer.Typer(help="The ledger's schema.", no_args_is_help=True)
 
 ConfigFile = Annotated[
-    Path | None, typer.Option("--config", help="YAML with a database section; else DATABASE_URL.")
+    Path | None, config_option("The migrations', or a main server's", "migration", "main_server")
 ]
 
 

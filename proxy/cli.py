@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from gatepost.cli.commands import needs
+from gatepost.cli.configuration import config_option
 
 needs("pydantic", "yaml")
 
@@ -18,9 +19,7 @@ proxy = typer.Typer(
     rich_markup_mode=None,
 )
 
-ConfigFile = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="The proxy's YAML.")
-]
+ConfigFile = Annotated[Path | None, config_option("The proxy's", "proxy")]
 Instance = Annotated[int, typer.Option(min=1, max=100, help="Which of several on this machine.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON on stdout; an error as JSON on stderr.")]
 

@@ -9,10 +9,9 @@ from typing import Annotated
 import typer
 
 from gatepost.cli.commands import needs
+from gatepost.cli.configuration import FOLDER
 
 needs("pydantic", "yaml")
-
-FOLDER = Path("/etc/gatepost")
 
 config = typer.Typer(
     help="The services' settings: are they right, and where does each come from.",
@@ -21,7 +20,11 @@ config = typer.Typer(
 )
 
 Folder = Annotated[
-    Path, typer.Option(metavar="FOLDER", help="Where SERVICE/config.yaml of each service is.")
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help=f"Where SERVICE/config.yaml of each service is; else {FOLDER}, or the checkout.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="JSON on stdout; an error as JSON on stderr.")]
 
@@ -31,7 +34,7 @@ def check(
     services: Annotated[
         list[str] | None, typer.Argument(metavar="[SERVICE]...", help="Else all that are there.")
     ] = None,
-    folder: Folder = FOLDER,
+    folder: Folder = None,
     json: Json = False,
 ) -> None:
     """Say all that is wrong with the settings, and with the files that they name; exit code 2 then.
@@ -46,7 +49,7 @@ def check(
 @config.command()
 def show(
     service: Annotated[str, typer.Argument(metavar="SERVICE", show_default=False)],
-    folder: Folder = FOLDER,
+    folder: Folder = None,
     file: Annotated[
         Path | None, typer.Option("--config", metavar="FILE", help="This one, instead.")
     ] = None,

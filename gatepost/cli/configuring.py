@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from pydantic import SecretStr
 
 from gatepost.cli.commands import GROUP
+from gatepost.cli.configuration import FOLDER, checkouts_of, file_of
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
 from gatepost.errors import ConfigurationError
@@ -42,8 +43,8 @@ def settings_class(one: Configured) -> type[ServiceSettings]:
     return one.settings if isinstance(one, Service) else one
 
 
-def check(folder: Path, services: list[str], *, json: bool) -> None:
-    output, read = Output(json=json), {}
+def check(given: Path | None, services: list[str], *, json: bool) -> None:
+    output, read, folder = Output(json=json), {}, _folder(given)
     mistakes: list[tuple[str, str]] = []
     for name, one, file in _wanted(folder, services):
         try:
@@ -64,11 +65,11 @@ def check(folder: Path, services: list[str], *, json: bool) -> None:
         raise Failure("usage", "The settings can't be used as they are.")
 
 
-def show(folder: Path, service: str, file: Path | None, *, json: bool) -> None:
+def show(given: Path | None, service: str, file: Path | None, *, json: bool) -> None:
     output = Output(json=json)
     kind = settings_class(_known(service))
     try:
-        settings, origins = load_with_origins(kind, file or file_of(folder, service))
+        settings, origins = load_with_origins(kind, file or file_of(_folder(given), service))
     except ConfigurationError as error:
         raise Failure("usage", error.detail) from None
     for name, _ in leaves(kind):
@@ -111,18 +112,21 @@ def _read(one: Configured, file: Path) -> ServiceSettings:
     return settings
 
 
+def _folder(given: Path | None) -> Path:
+    """The one that was named; else the first that has settings of anything."""
+    if given is not None:
+        return given
+    places = [FOLDER, *checkouts_of(Path.cwd())]
+    found = (place for place in places if any(file_of(place, n).exists() for n in configured()))
+    return next(found, FOLDER)
+
+
 def _wanted(folder: Path, services: list[str]) -> list[tuple[str, Configured, Path]]:
     names = services or [name for name in configured() if file_of(folder, name).exists()]
     if not names:
         words = f"There is no SERVICE/config.yaml in {folder}."
         raise Failure("usage", words, "Name the folder: --folder FOLDER.")
     return [(name, _known(name), file_of(folder, name)) for name in names]
-
-
-def file_of(folder: Path, service: str) -> Path:
-    """SERVICE/config.yaml, or SERVICE.yaml, as `./dev up` writes them."""
-    whole, flat = folder / service / "config.yaml", folder / f"{service}.yaml"
-    return flat if flat.is_file() and not whole.exists() else whole
 
 
 def _known(service: str) -> Configured:

@@ -43,6 +43,8 @@ class Context:
     """What the answer says beside its own headers, whatever it will be."""
     span: Span | None = None
     """Where this request is recorded for its trace."""
+    is_poll: bool = False
+    """A service asks this on and on: while it goes well its event says nothing new."""
     unexpected: Exception | None = None
     """What went wrong in a part of it, which is answered all the same."""
 
@@ -143,7 +145,8 @@ class Requests:
             self._log_unexpected(context, context.unexpected)
         seconds = time.perf_counter() - started
         self._observe(context, scope["method"], status, seconds)
-        write = self._log.debug if status == 304 else self._log.info
+        is_idle = status == 304 or (context.is_poll and status == 200)
+        write = self._log.debug if is_idle else self._log.info
         write(
             context.event,
             method=scope["method"],

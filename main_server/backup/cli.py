@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from gatepost.cli.commands import needs
+from gatepost.cli.configuration import config_option
 from main_server.options import Json
 
 needs("alembic", "msgspec", "prometheus_client", "pymysql", "sqlalchemy")
@@ -19,10 +20,7 @@ backup = typer.Typer(
     rich_markup_mode=None,
 )
 
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="The backups' YAML; else the environment."),
-]
+ConfigFile = Annotated[Path | None, config_option("The backups'", "backup")]
 Name = Annotated[
     str | None, typer.Argument(metavar="[BACKUP]", help="As `list` names it; else the newest.")
 ]

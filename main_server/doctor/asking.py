@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 from sqlalchemy import Connection
 from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 
-from gatepost.cli.configuring import file_of
+from gatepost.cli.configuration import file_of
 from gatepost.cli.doctor.look import CantTell, Finding, Findings, See
 from gatepost.cli.doctor.looks.redis import ask
 from gatepost.cli.doctor.site import Site

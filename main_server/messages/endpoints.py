@@ -5,7 +5,7 @@ from typing import TypeVar
 from uuid import UUID
 
 import msgspec
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from gatepost.contract import (
     MAX_ITEMS,
@@ -94,7 +94,8 @@ def create_router(context: Context) -> APIRouter:
         return found
 
     @router.get("/queues", dependencies=[workers])
-    async def show_queues() -> Response:
+    async def show_queues(request: Request) -> Response:
+        context_of(request.scope).is_poll = True
         names = await context.ledger.run(list_queues)
         paused = await context.ledger.run(list_paused_queues)
         return Response(encode_json(QueueNames(names, paused)), media_type="application/json")

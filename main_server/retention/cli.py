@@ -3,11 +3,13 @@
 Declarations only: `gatepost --help` imports this module, so what they need is imported in them.
 """
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gatepost.cli.commands import needs
+from gatepost.cli.configuration import config_option
 from main_server.options import ConfigFile, DryRun, Json
 
 needs("msgspec", "prometheus_client", "pymysql", "sqlalchemy")
@@ -18,6 +20,7 @@ retention = typer.Typer(
     rich_markup_mode=None,
 )
 
+NightFile = Annotated[Path | None, config_option("Retention's own", "retention")]
 Client = Annotated[str | None, typer.Option("--client", metavar="DOMAIN:NAME", help="One client.")]
 Domain = Annotated[
     str | None, typer.Option("--domain", metavar="DOMAIN", help="A domain, all of its clients.")
@@ -99,7 +102,7 @@ def run(
         str | None,
         typer.Option(metavar="CODE", help="What was shown is meant, however much it is."),
     ] = None,
-    config: ConfigFile = None,
+    config: NightFile = None,
     json: Json = False,
 ) -> None:
     """Take away what is past its day, with its keys, and prove that it has gone.
@@ -113,7 +116,7 @@ def run(
 
 
 @retention.command()
-def prove(config: ConfigFile = None, json: Json = False) -> None:
+def prove(config: NightFile = None, json: Json = False) -> None:
     """Prove that nothing is left past its day: no message, no key, no copy of one.
 
     Exit code 1 if something is left, or if there was no whole run for 26 hours.

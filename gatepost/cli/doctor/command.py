@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from gatepost.cli.commands import needs
-from gatepost.cli.config import FOLDER, Json
+from gatepost.cli.config import Json
+from gatepost.cli.configuration import FOLDER
 
 needs("httpx", "msgspec", "pydantic", "redis", "yaml")
 

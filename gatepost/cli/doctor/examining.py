@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from gatepost.cli.config import FOLDER
+from gatepost.cli.configuration import FOLDER
 from gatepost.cli.doctor import telling
 from gatepost.cli.doctor.archive import check_place, write_archive
 from gatepost.cli.doctor.look import Look, State

@@ -4,14 +4,14 @@ They are found as `gatepost config check` finds them; in a checkout, those of th
 `./dev up` runs in it. A service whose settings can't be read is there all the same.
 """
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gatepost.cli.configuring import configured, file_of, settings_class
+from gatepost.cli.configuration import checkouts_of, file_of
+from gatepost.cli.configuring import configured, settings_class
 from gatepost.cli.doctor.systemd import Systemd
 from gatepost.cli.failure import Failure
 from gatepost.errors import ConfigurationError
@@ -83,24 +83,13 @@ class Site:
 
 def find_site(folder: Path, here: Path, *, given: bool) -> Site:
     """`given`: the folder was named, and no other will do. Raises Failure if nothing is there."""
-    places = [folder] if given else [folder, *_checkouts(here)]
+    places = [folder] if given else [folder, *checkouts_of(here)]
     for place in places:
         parts = {part.name: part for part in _parts(place)}
         if parts:
             return Site(place, _is_checkout(place), parts)
     words = f"There is no SERVICE/config.yaml in {folder}."
     raise Failure("usage", words, "Name the folder: gatepost doctor --folder FOLDER.")
-
-
-def _checkouts(here: Path) -> Iterator[Path]:
-    """Only a folder of our own counts: another user's could name programs of his."""
-    for root in (here, *here.parents):
-        place = root / "var" / "config"
-        try:
-            if place.stat().st_uid == os.geteuid():
-                yield place
-        except OSError:
-            continue
 
 
 def _is_checkout(place: Path) -> bool:

@@ -17,9 +17,10 @@ FOLDER = ENGINES / "debian"
 BASE = """
     base-files base-passwd bash coreutils dash debianutils diffutils dpkg findutils grep gzip
     hostname init-system-helpers libc-bin login mawk passwd perl-base sed sysvinit-utils tar
-    util-linux adduser debconf libpam-runtime systemd systemd-sysv dbus ca-certificates iproute2
+    util-linux procps adduser debconf libpam-runtime systemd systemd-sysv dbus ca-certificates
+    iproute2
 """
-ASKED_FOR = ("python3", "python3-venv", "mariadb-server", "mariadb-client", "redis-server")
+ASKED_FOR = ("python3", "python3-venv", "mariadb-server", "mariadb-client", "redis-server", "curl")
 _LATE = ("mariadb-server_", "redis-server_")
 """Their scripts want a system that is there already."""
 _CONFIGURE = """

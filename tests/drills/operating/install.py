@@ -14,7 +14,7 @@ from tests.drills.debian.machine import HOST, Machine
 from tests.drills.debian.operator import CONFIG, SERVICES, Operator, demand
 from tests.drills.debian.releases import make, packages
 from tests.drills.debian.root import debian
-from tests.drills.scenes import units
+from tests.drills.scenes import typed, units
 from tests.drills.scenes.playing import Scene, by_name, play_on
 
 FIRST, SECOND, THIRD = "0.1.0", "0.1.1", "0.2.0"
@@ -198,6 +198,7 @@ SCENES: tuple[Scene, ...] = (
     doctor_finds_nothing_wrong,
     comes_up_by_itself,
     *units.SCENES,
+    *typed.SCENES,
     is_upgraded,
     goes_back,
     a_release_that_cannot_work_stops_nothing,

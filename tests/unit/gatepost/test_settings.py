@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from gatepost.errors import ConfigurationError
 from gatepost.settings import ENVIRONMENT_NAMES, ServiceSettings, load
-from main_server.settings import DatabaseOnly, MainServerSettings
+from main_server.settings import DatabaseOnly, MainServerSettings, StoresOnly
 from proxy.settings import ProxySettings
 from worker.settings import WorkerSettings
 
@@ -138,8 +138,26 @@ def test_the_database_is_a_url_or_its_parts(monkeypatch: pytest.MonkeyPatch) -> 
     given = load(DatabaseOnly, None).database.address()
     assert given.render_as_string(hide_password=False) == "mysql+pymysql://a:b@c:1/d"
     monkeypatch.delenv("DATABASE_URL")
+    monkeypatch.setenv("DB_HOST", "db")
     monkeypatch.setenv("DB_PASSWORD", SECRET)
     assert load(DatabaseOnly, None).database.address().password == SECRET
+
+
+def test_without_a_file_no_store_is_looked_for_where_nobody_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DB_PASSWORD", SECRET)
+    with pytest.raises(ConfigurationError, match="where is it") as told:
+        load(StoresOnly, None)
+    assert SECRET not in told.value.detail
+    for words in ("database", "DATABASE_URL", "DB_HOST", "redis", "REDIS_URL", "REDIS_HOST"):
+        assert words in told.value.detail
+    monkeypatch.setenv("DATABASE_URL", "mysql+pymysql://a:b@c:1/d")
+    monkeypatch.delenv("DB_PASSWORD")
+    with pytest.raises(ConfigurationError, match="redis"):
+        load(StoresOnly, None)
+    monkeypatch.setenv("REDIS_HOST", "r")
+    assert load(StoresOnly, None).redis.host == "r"
 
 
 def test_redis_is_a_url_or_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,22 @@ async def test_a_request_is_one_event_with_all_that_is_to_be_said() -> None:
     assert event["request_id"] == answer.headers["x-request-id"]
 
 
+@pytest.mark.parametrize(
+    ("status", "is_poll", "level"),
+    [(200, True, "debug"), (304, False, "debug"), (200, False, "info"), (503, True, "info")],
+)
+async def test_a_poll_that_goes_well_is_for_who_debugs(
+    status: int, is_poll: bool, level: str
+) -> None:
+    async def polled(scope: Scope, _receive: Receive, send: Send) -> None:
+        context_of(scope).is_poll = is_poll
+        await respond(send, status, b"{}")
+
+    service = Service(polled)
+    await service.ask()
+    assert [event["level"] for event in service.log.heard] == [level]
+
+
 @pytest.mark.parametrize("given", ["a", "A-1_2.3", "x" * 64])
 async def test_a_good_request_id_is_kept(given: str) -> None:
     service = Service(fine)

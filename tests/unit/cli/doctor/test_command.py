@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gatepost.cli.configuring import file_of
+from gatepost.cli.configuration import file_of
 from gatepost.cli.doctor.site import find_site
 from gatepost.cli.doctor.systemd import Systemd
 from gatepost.cli.failure import Failure
