@@ -1,1 +1,1 @@
-"""What somebody would send who wants to hold a service up, and what it costs."""
+"""Hostile inputs, made from a seed: `./dev hostile` sends all of them, the suite a few of each."""

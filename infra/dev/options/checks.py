@@ -1,6 +1,7 @@
 """The options of what tests, lints, builds and writes."""
 
 import argparse
+import random
 from collections.abc import Sequence
 
 
@@ -40,7 +41,7 @@ def docs() -> argparse.ArgumentParser:
 
 
 def build() -> argparse.ArgumentParser:
-    words = "Build two wheels into dist/: what `gatepost install` puts on a machine, and the client."
+    words = "Build two wheels into dist/: the release, for `gatepost install`, and the client."
     return argparse.ArgumentParser(prog="./dev build", description=words)
 
 
@@ -55,4 +56,15 @@ def lock() -> argparse.ArgumentParser:
         metavar="NAME",
         help="choose this one's version anew; can be said several times",
     )
+    return parser
+
+
+def hostile() -> argparse.ArgumentParser:
+    words = "Send everything hostile that we know of to a stack of its own, and to its readers."
+    parser = argparse.ArgumentParser(prog="./dev hostile", description=words)
+    parser.add_argument(
+        "--seed", type=int, default=random.randrange(1, 100_000), help="else a random one"
+    )
+    parser.add_argument("--inputs", type=int, default=280_000, help="how many (280,000)")
+    parser.add_argument("--write", action="store_true", help="write it into docs/security.md")
     return parser

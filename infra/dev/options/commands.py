@@ -97,6 +97,12 @@ COMMANDS = {
         chaos.PROGRAMS.parse,
         "test",
     ),
+    "hostile": Command(
+        "send what is hostile to every port and reader, and judge what comes back",
+        "tests.hostile.run",
+        _takes(checks.hostile),
+        "test",
+    ),
     "drill": Command(
         "what takes too long for a test (drill analytics)",
         "infra.dev.commands.drill",
