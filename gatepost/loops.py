@@ -6,9 +6,13 @@ If a loop dies the process dies loudly and is started again by its supervisor: n
 import asyncio
 import random
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
+from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ParamSpec, Self
+
+P = ParamSpec("P")
 
 TURN_SECONDS = 0.005
 """How long a step of long work may take until others have their turn."""
@@ -65,6 +69,24 @@ class Turn:
         if time.perf_counter() - self._began > self._seconds:
             await asyncio.sleep(0)
             self._began = time.perf_counter()
+
+
+def at_home(call: Callable[P, object]) -> Callable[P, None]:
+    """The same call, made on the loop that runs here now, whatever thread asks for it: at once if
+    it is this one. Where no loop runs it is made by who asks."""
+    try:
+        home = asyncio.get_running_loop()
+    except RuntimeError:
+        home = None
+
+    def called(*args: P.args, **kwargs: P.kwargs) -> None:
+        if home is None or asyncio._get_running_loop() is home:
+            call(*args, **kwargs)
+            return
+        with suppress(RuntimeError):  # that loop has ended, and with it what was to be called
+            home.call_soon_threadsafe(partial(call, *args, **kwargs))
+
+    return called
 
 
 async def pause(stop: asyncio.Event, seconds: float) -> None:

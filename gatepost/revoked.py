@@ -7,8 +7,12 @@ Whoever confirms a view says of the time at which it was asked. So a view that m
 LIMIT_SECONDS can't miss what was revoked longer ago than that: one second after the revoking call
 was answered nothing is accepted that it withdrew. A view that nobody has confirmed for so long, or
 that holds a list past its nextUpdate, refuses everybody rather than guess.
+
+One thread learns and confirms, another one checks requests: who checks takes what is there, which
+is replaced whole. Who changes it holds a lock.
 """
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from math import inf
@@ -20,6 +24,7 @@ from gatepost.certificates import reading
 from gatepost.clock import Clock
 from gatepost.errors import RevokedCertificate, Unavailable, UnknownCertificate
 from gatepost.identity import Certificate
+from gatepost.loops import at_home
 from gatepost.revocation import Revocations
 from gatepost.signed_list import SignedList, read_list
 from gatepost.tls import read_trusted
@@ -54,20 +59,28 @@ class Revoked:
         """Whose lists the newest state has. Those of others still count, but may grow old."""
         self._confirmed = self._good_until = -inf
         self._cuts: list[Cut] = []
+        self._changing = threading.Lock()
         self.serials: frozenset[str] = frozenset()
         self.version = 0
 
+    @property
+    def pins(self) -> object:
+        """Whom it trusts; another object when that is changed."""
+        return self._issuers
+
     def when_revoked(self, cut: Cut) -> None:
-        """From now on it is called whenever a new list has been learned of."""
-        self._cuts.append(cut)
+        """From now on it is called, on the loop that runs here, whenever a new list has been
+        learned of."""
+        self._cuts.append(at_home(cut))
 
     def trust(self, trusted: Iterable[x509.Certificate]) -> None:
         """Others are pinned from now on. Of who is no more, neither certificates nor lists count;
         whose list isn't here yet has it with the next that somebody brings."""
-        self._issuers = _by_key(trusted)
-        self._lists = {one: of for one, of in self._lists.items() if one in self._issuers}
-        self._newest = [one for one in self._newest if one in self._issuers]
-        self._gather()
+        with self._changing:
+            self._issuers = _by_key(trusted)
+            self._lists = {one: of for one, of in self._lists.items() if one in self._issuers}
+            self._newest = [one for one in self._newest if one in self._issuers]
+            self._gather()
 
     def learn(self, state: Revocations) -> None:
         """Reads and takes it at once: for when nobody waits."""
@@ -80,8 +93,18 @@ class Revoked:
         pairs = (ours.get(der) or read_list(der, issuers) for der in state.crls)
         return dict(pair for pair in pairs if pair)
 
-    def take(self, lists: Mapping[str, SignedList]) -> None:
-        """Raises NotBelieved, and keeps what it has, unless all of it can be believed."""
+    def take(self, lists: Mapping[str, SignedList]) -> int:
+        """The version that has them. Raises NotBelieved, and keeps what it has, unless all of it
+        can be believed."""
+        with self._changing:
+            changed = self._take(lists)
+            version = self.version
+        if changed:
+            for cut in self._cuts:
+                cut(self.is_revoked)
+        return version
+
+    def _take(self, lists: Mapping[str, SignedList]) -> bool:
         found = {issuer: one for issuer, one in lists.items() if issuer in self._issuers}
         if not found:
             raise NotBelieved("there is no list that a CA certificate in our ca_file has signed")
@@ -90,12 +113,11 @@ class Revoked:
             if mine and mine.der != one.der and mine.number >= one.number:
                 raise NotBelieved("a list is older than the one that we have")
         if all(self._lists.get(issuer) == one for issuer, one in found.items()):
-            return
+            return False
         self._lists = self._lists | found  # who reads meanwhile has the former ones
         self._newest = list(found)
         self._gather()
-        for cut in self._cuts:
-            cut(self.is_revoked)
+        return True
 
     def _gather(self) -> None:
         self.serials = frozenset[str]().union(*(one.serials for one in self._lists.values()))
@@ -103,9 +125,9 @@ class Revoked:
 
     def confirm(self, asked: float) -> None:
         """A source that was asked at this (monotonic) time knows nothing newer."""
-        self._confirmed = max(self._confirmed, asked)
-        left = (self._until_ms - self._clock.now_ms()) / 1000
-        self._good_until = self._confirmed + min(LIMIT_SECONDS, left)
+        with self._changing:
+            self._confirmed = max(self._confirmed, asked)
+            self._good_until = self._confirmed + min(LIMIT_SECONDS, self.seconds_left)
 
     def is_revoked(self, certificate: Certificate) -> bool:
         """By its serial on its issuer's own list: on another's, the same serial is somebody else's.

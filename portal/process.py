@@ -4,12 +4,12 @@ from contextlib import AsyncExitStack
 
 from gatepost.clock import Clock
 from gatepost.loops import Loops
-from gatepost.service.calls import enter_clients, main_server_client
+from gatepost.service.calls import main_server_asked, main_server_client
 from gatepost.service.http import Live
 from gatepost.service.ops import needed
 from gatepost.service.replaced import Replaced
 from gatepost.service.requests import RequestMetrics, Requests
-from gatepost.service.revocation import MainServerSource, start_watch
+from gatepost.service.revocation import start_watch
 from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
 from portal.app import create_app
@@ -27,9 +27,8 @@ async def main(settings: PortalSettings, child: Child) -> None:
     async with AsyncExitStack() as stack:
         replaced, live = Replaced(child.log), Live(child.log)
         revoked = replaced.open_view(settings.main_server.ca_file, Clock())
-        calls, asked = await enter_clients(
-            stack, settings.main_server, CONNECTIONS, revoked, replaced
-        )
+        calls = main_server_client(settings.main_server, CONNECTIONS, revoked, replaced)
+        calls = await stack.enter_async_context(calls)
         hashing = main_server_client(settings.main_server, FOR_PASSWORDS, revoked, replaced)
         hashing = await stack.enter_async_context(hashing)
         main_server, keys, assets = MainServer(calls, hashing), Keys(), Assets()
@@ -49,7 +48,7 @@ async def main(settings: PortalSettings, child: Child) -> None:
         app = Requests(pages, child.log, RequestMetrics("portal"))
         tls = replaced.open_browser_port(settings.shown_files(), live)
         async with Loops(child.stop) as loops:
-            source = MainServerSource(asked)
+            source = main_server_asked(settings.main_server, revoked, replaced)
             start_watch(loops, child.stop, child.log, revoked, None, [source])
             loops.start(replaced.loop(child.stop))
             loops.start(keys_loop(child.stop, child.log, keys, main_server))

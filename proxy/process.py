@@ -10,7 +10,7 @@ from gatepost.clock import Clock
 from gatepost.logs import Log
 from gatepost.loops import Loops
 from gatepost.queue import Queues, connect
-from gatepost.service.calls import enter_clients
+from gatepost.service.calls import main_server_asked, main_server_client
 from gatepost.service.draining import LastAnswers
 from gatepost.service.exporting import exporting
 from gatepost.service.http import Live
@@ -18,7 +18,7 @@ from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, look, redis_loop
 from gatepost.service.replaced import Replaced
 from gatepost.service.requests import RequestMetrics, Requests
-from gatepost.service.revocation import MainServerSource, RedisSource, start_watch
+from gatepost.service.revocation import redis_asked, start_watch
 from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
 from gatepost.service.tracing import Tracer
@@ -45,10 +45,12 @@ async def main(settings: ProxySettings, child: Child) -> None:
     async with AsyncExitStack() as stack:
         clock, replaced = Clock(), Replaced(child.log)
         revoked = replaced.open_view(settings.tls.ca_file, clock)
-        main_server, asked = await enter_clients(stack, settings.main_server, 16, revoked, replaced)
+        main_server = await stack.enter_async_context(
+            main_server_client(settings.main_server, 16, revoked, replaced)
+        )
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
+        heard = partial(connect, settings.redis.address(), 1)
         queues = Queues(redis, settings.redis.queue_name)
-        heard: Redis = await stack.enter_async_context(connect(settings.redis.address(), 2))
         senders, depths, live = Senders(), Depths(settings.server.workers), Live(child.log)
         revoked.when_revoked(live.cut)
         tracer = await stack.enter_async_context(exporting("proxy", settings.tracing, child.log))
@@ -109,7 +111,10 @@ async def main(settings: ProxySettings, child: Child) -> None:
                 child.log,
                 revoked,
                 heard,
-                [RedisSource(heard), MainServerSource(asked)],
+                [
+                    redis_asked(heard),
+                    main_server_asked(settings.main_server, revoked, replaced),
+                ],
                 lists.keep,
             )
             loops.start(redis_loop(child.stop, child.log, redis, watch, clock))

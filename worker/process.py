@@ -1,18 +1,19 @@
 """One process of the worker pool: its resources and its loops."""
 
 from contextlib import AsyncExitStack
+from functools import partial
 
 from redis.asyncio import Redis
 
 from gatepost.clock import Clock
 from gatepost.loops import Loops
 from gatepost.queue import Queues, Turns, connect
-from gatepost.service.calls import enter_clients
+from gatepost.service.calls import main_server_asked, main_server_client
 from gatepost.service.exporting import exporting
 from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, redis_loop
 from gatepost.service.replaced import Replaced
-from gatepost.service.revocation import MainServerSource, RedisSource, start_watch
+from gatepost.service.revocation import redis_asked, start_watch
 from gatepost.service.supervisor import Child
 from gatepost.service.vitals import Voice, start_speaking
 from gatepost.vitals import Tally
@@ -31,12 +32,14 @@ async def main(settings: WorkerSettings, child: Child) -> None:
         clock = Clock()
         replaced = Replaced(child.log)
         revoked = replaced.open_view(settings.main_server.ca_file, clock)
-        client, asked = await enter_clients(stack, settings.main_server, 8, revoked, replaced)
+        client = await stack.enter_async_context(
+            main_server_client(settings.main_server, 8, revoked, replaced)
+        )
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
+        heard = partial(connect, settings.redis.address(), 1)
         queues = Queues(redis, settings.redis.queue_name)
         tracer = await stack.enter_async_context(exporting("worker", settings.tracing, child.log))
         main_server = MainServer(client, settings.main_server.timeout, tracer)
-        heard: Redis = await stack.enter_async_context(connect(settings.redis.address(), 2))
         watch = RedisWatch()
         breaker, redis_breaker, tally = Breaker(child.log), Breaker(child.log), Tally()
         deliverer = Deliverer(
@@ -73,7 +76,10 @@ async def main(settings: WorkerSettings, child: Child) -> None:
                 child.log,
                 revoked,
                 heard,
-                [RedisSource(heard), MainServerSource(asked)],
+                [
+                    redis_asked(heard),
+                    main_server_asked(settings.main_server, revoked, replaced),
+                ],
             )
             loops.start(replaced.loop(child.stop))
             for turns in served:

@@ -9,24 +9,23 @@ from contextlib import AsyncExitStack
 import httpx
 
 from gatepost.identity import Role
+from gatepost.loops import at_home
 from gatepost.revoked import Revoked
 from gatepost.service.replaced import Replaced
+from gatepost.service.revocation import MainServerSource, Open, Source
 from gatepost.service.transport import KeptConnections
 from gatepost.settings import MainServer
 from gatepost.tls import client_context
 
 
-async def enter_clients(
-    stack: AsyncExitStack,
-    settings: MainServer,
-    connections: int,
-    revoked: Revoked,
-    replaced: Replaced,
-) -> tuple[httpx.AsyncClient, httpx.AsyncClient]:
-    """One for calls, and one that asks what is revoked, which no other call can hold up."""
-    calls = main_server_client(settings, connections, revoked, replaced)
-    asks = main_server_client(settings, 1, revoked, replaced, unsure=True)
-    return await stack.enter_async_context(calls), await stack.enter_async_context(asks)
+def main_server_asked(settings: MainServer, revoked: Revoked, replaced: Replaced) -> Open:
+    """Asks it what is revoked, over a connection that no other call can hold up."""
+
+    async def opened(stack: AsyncExitStack) -> Source:
+        client = main_server_client(settings, 1, revoked, replaced, unsure=True)
+        return MainServerSource(await stack.enter_async_context(client))
+
+    return opened
 
 
 def main_server_client(
@@ -47,7 +46,8 @@ def main_server_client(
 
     transport = KeptConnections(context(), connections, lambda: None if unsure else revoked.problem)
     revoked.when_revoked(transport.cut)
-    replaced.watch(settings.files().all, lambda: transport.renew(context()))
+    renew = at_home(transport.renew)
+    replaced.watch(settings.files().all, lambda: renew(context()))
     return httpx.AsyncClient(
         base_url=settings.url,
         transport=transport,

@@ -1,14 +1,15 @@
 """Keeping a process's view of revoked certificates fresh: sources that are polled, and a wake-up.
 
 Each source is asked every POLL_SECONDS, by itself: one that hangs holds no other up. The wake-up
-only has them asked sooner, and decides nothing.
+only has them asked sooner, and decides nothing. All of it has a thread and connections of its own:
+a process that has too much to do is slow, and not closed because its view has grown old.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, suppress
+from typing import Any, Protocol, TypeAlias
 
 import httpx
 import msgspec
@@ -20,6 +21,7 @@ from gatepost.logs import Log
 from gatepost.loops import Loops, pause
 from gatepost.revocation import CHANNEL, KEY, Revocations, decode_revocations
 from gatepost.revoked import NotBelieved, Revoked
+from gatepost.service.threads import thread_loop
 
 PATH = "/internal/revocations"
 POLL_SECONDS = 0.25
@@ -40,6 +42,21 @@ class Source(Protocol):
     async def ask(self, seen: int | None) -> Revocations | None:
         """What is revoked; None if its number still is `seen`. Raises NoAnswer."""
         ...
+
+
+Open: TypeAlias = Callable[[AsyncExitStack], Awaitable[Source]]
+"""Opens a source where it is asked: its connections are of that loop."""
+
+
+Connect: TypeAlias = Callable[[], Redis]
+"""Makes a client of its own, on the loop that runs where it is called."""
+
+
+def redis_asked(connect: Connect) -> Open:
+    async def opened(stack: AsyncExitStack) -> Source:
+        return RedisSource(await stack.enter_async_context(connect()))
+
+    return opened
 
 
 class RedisSource:
@@ -131,10 +148,12 @@ class Poller:
             state = await self.source.ask(self._seen if self._version == before else None)
         if state is not None:
             async with self._reading:
+                before, pins = self._view.version, self._view.pins
                 lists = await asyncio.to_thread(self._view.read, state)
-                before = self._view.version
-                self._view.take(lists)
-            self._seen, self._version = state.number, self._view.version
+                taken = self._view.take(lists)
+            self._seen = state.number
+            # Whom we have come to trust meanwhile was read by nobody: then it is asked for again.
+            self._version = taken if self._view.pins is pins else -1
         if self._version == self._view.version:
             self._view.confirm(asked)
         changed = before != self._view.version
@@ -210,17 +229,25 @@ def start_watch(
     stop: asyncio.Event,
     log: Log,
     view: Revoked,
-    redis: Redis | None,
-    sources: Sequence[Source],
+    connect: Connect | None,
+    sources: Sequence[Open],
     keep: Callable[[Revocations], None] = lambda _: None,
 ) -> None:
-    """Starts all that keeps a view fresh; `keep` is given each state that has changed it.
+    """Starts all that keeps a view fresh; `keep` is given each state that has changed it, in the
+    thread of its own in which all of this runs.
 
     Without a Redis nothing wakes it up: it is as fresh as its sources are asked often.
     """
-    bell, reading = Bell(), asyncio.Lock()
-    for source in sources:
-        loops.start(poll_loop(stop, log, Poller(source, view, keep, reading), view, bell))
-    if redis is not None:
-        loops.start(wake_up_loop(stop, redis, bell))
+
+    async def keep_fresh(stop: asyncio.Event) -> None:
+        bell, reading = Bell(), asyncio.Lock()
+        async with AsyncExitStack() as stack, Loops(stop) as inner:
+            for opened in sources:
+                poller = Poller(await opened(stack), view, keep, reading)
+                inner.start(poll_loop(stop, log, poller, view, bell))
+            if connect is not None:
+                redis = await stack.enter_async_context(connect())
+                inner.start(wake_up_loop(stop, redis, bell))
+
+    loops.start(thread_loop(stop, "revocations", keep_fresh))
     loops.start(watch_loop(stop, view, RevocationMetrics()))

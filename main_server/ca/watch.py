@@ -6,6 +6,8 @@ a revocation, was wiped, or went back in time.
 """
 
 import asyncio
+from contextlib import AsyncExitStack
+from functools import partial
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
@@ -13,10 +15,11 @@ from redis.exceptions import RedisError, ResponseError
 from gatepost.clock import Clock
 from gatepost.logs import Log
 from gatepost.loops import Loops, pause
+from gatepost.queue import connect
 from gatepost.revocation import KEY, Revocations
 from gatepost.service.http import Live
 from gatepost.service.replaced import Replaced
-from gatepost.service.revocation import ANSWER_SECONDS, POLL_SECONDS, start_watch
+from gatepost.service.revocation import ANSWER_SECONDS, POLL_SECONDS, Source, start_watch
 from main_server.ca.revocation import highest_number, publish
 from main_server.ca.revoked.source import LedgerSource
 from main_server.settings import MainServerSettings
@@ -31,12 +34,16 @@ class Watch:
         self.live = Live(log)
         self.revoked.when_revoked(self.live.cut)
         self.source = LedgerSource(settings.database)
+        self._heard = partial(connect, settings.redis.address(), 1)
         self.port = replaced.open_port(settings.tls.files(), self.live)
 
     def start(self, loops: Loops, stop: asyncio.Event, redis: Redis) -> None:
-        start_watch(loops, stop, self._log, self.revoked, redis, [self.source], self._keep)
+        start_watch(loops, stop, self._log, self.revoked, self._heard, [self._asked], self._keep)
         loops.start(self._publish_loop(stop, redis))
         loops.start(self._replaced.loop(stop))
+
+    async def _asked(self, _: AsyncExitStack) -> Source:
+        return self.source
 
     def _keep(self, state: Revocations) -> None:
         self._latest = state

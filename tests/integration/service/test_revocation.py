@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import pytest_asyncio
@@ -14,9 +16,18 @@ from gatepost.clock import Clock
 from gatepost.queue import connect
 from gatepost.revocation import CHANNEL, KEY
 from gatepost.revoked import open_view
-from gatepost.service.revocation import Bell, NoAnswer, Poller, RedisSource, wake_up_loop
+from gatepost.service.revocation import (
+    Bell,
+    NoAnswer,
+    Poller,
+    RedisSource,
+    redis_asked,
+    wake_up_loop,
+)
 from main_server.ca.revocation import publish
 from main_server.ca.watch import put
+from tests.heard import HeardLog
+from tests.hostile.starving import starve, watched
 from tests.lists import Issuer
 
 
@@ -132,6 +143,19 @@ async def test_who_listens_does_not_hold_a_stop_up(redis: Redis, issuer: Issuer)
     stop.set()
     async with asyncio.timeout(2):
         await loop
+
+
+async def test_a_loop_that_has_time_for_nothing_has_a_fresh_view_all_the_same(
+    redis: Redis, redis_url: str, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By connections that aren't the loop's."""
+    monkeypatch.setattr("gatepost.service.revocation.RevocationMetrics", Mock)
+    await publish(redis, issuer.state())
+    heard = partial(connect, redis_url, 1)
+    view = open_view(issuer.pins, Clock())
+    async with watched(HeardLog(), view, heard, [redis_asked(heard)]):
+        starved = starve(view, 30.0, lambda confirmed: confirmed >= 3)
+    assert starved.confirmed >= 3
 
 
 @asynccontextmanager

@@ -1,18 +1,33 @@
 """Keeping a view fresh: who is asked, what an answer proves, and that none holds another up."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 
 import pytest
 
 from gatepost.errors import RevokedCertificate, Unavailable
 from gatepost.revocation import Revocations
 from gatepost.revoked import NotBelieved, Revoked
-from gatepost.service.revocation import Bell, NoAnswer, Poller, poll_loop
+from gatepost.service.revocation import Bell, NoAnswer, Poller, Source, poll_loop
+from gatepost.tls import read_trusted
 from tests.factories import Pair
 from tests.heard import HeardLog, until
+from tests.hostile.starving import starve, watched
 from tests.lists import Issuer
+
+
+@pytest.fixture
+def metrics_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A registry of this test's own: a process makes these once."""
+    monkeypatch.setattr("gatepost.service.revocation.RevocationMetrics", NoMetrics)
+
+
+class NoMetrics:
+    def observe(self, _view: Revoked) -> None:
+        pass
 
 
 class Told:
@@ -189,3 +204,70 @@ async def test_without_an_answer_the_view_grows_old_and_says_so_once(
         source.away = False
         await until(lambda: confirmed(view))
     assert watched.log.events() == ["revocations.learned"] + ["revocations.source"] * 2
+
+
+async def test_while_a_process_has_time_for_nothing_its_view_is_confirmed(
+    view: Revoked, issuer: Issuer, metrics_once: None
+) -> None:
+    """What is asked in the loop's own time isn't when all of that is taken: 503 to everybody."""
+    source = Told(issuer.state())
+
+    async def opened(_: AsyncExitStack) -> Source:
+        return source
+
+    async with watched(HeardLog(), view, None, [opened]):
+        starved = starve(view, 30.0, lambda confirmed: confirmed >= 5)
+    assert starved.confirmed >= 5
+
+
+async def test_what_is_revoked_while_a_process_has_time_for_nothing_is_refused_at_once(
+    view: Revoked, issuer: Issuer, pair: Pair, metrics_once: None
+) -> None:
+    """And what it has open is cut by the loop whose it is, as soon as that can."""
+    source, cuts = Told(issuer.state()), list[bool]()
+    home = threading.get_ident()
+
+    async def opened(_: AsyncExitStack) -> Source:
+        return source
+
+    view.when_revoked(lambda _: cuts.append(threading.get_ident() == home))
+    async with watched(HeardLog(), view, None, [opened]):
+        await until(lambda: cuts == [True])
+        source.state = issuer.state(pair)
+        starve(view, 30.0, lambda _: view.is_revoked(pair.certificate))
+        with pytest.raises(RevokedCertificate):
+            view.check(pair.certificate)
+        assert cuts == [True]
+        await until(lambda: cuts == [True, True])
+
+
+async def test_whom_we_come_to_trust_while_a_list_is_read_is_asked_for_again(
+    view: Revoked, issuer: Issuer
+) -> None:
+    source = Told(issuer.state())
+    poller, read = Poller(source, view), view.read
+
+    def slow(state: Revocations) -> object:
+        lists = read(state)
+        view.trust(read_trusted(issuer.pins))
+        return lists
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(view, "read", slow)
+        await poller.poll()
+    await poller.poll()
+    assert source.asked == [None, None]
+
+
+async def test_a_view_that_can_not_be_kept_fresh_ends_the_process(
+    view: Revoked, metrics_once: None
+) -> None:
+    """Loudly, as whatever dies does: nobody would be let in."""
+
+    async def opened(_: AsyncExitStack) -> Source:
+        raise ValueError("no source")
+
+    with pytest.raises(ExceptionGroup) as ended:
+        async with watched(HeardLog(), view, None, [opened]):
+            pass
+    assert ended.group_contains(ValueError, match="no source")
