@@ -88,6 +88,12 @@ class Server(Listen):
 
     workers: Annotated[int, Field(ge=1, le=64)] = 1
     """How many processes; as many as there are cores for it."""
+    bodies_mib: Annotated[int, Field(ge=128, le=65536)] = 128
+    """What a process takes in of bodies at a time, in MiB. One sender may have a quarter of it."""
+
+    @property
+    def bodies_bytes(self) -> int:
+        return self.bodies_mib * 1024 * 1024
 
 
 class Tls(Block):

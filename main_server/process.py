@@ -1,16 +1,15 @@
 """One process of the main server: its resources, its loops, its two ports."""
 
-from collections.abc import Sequence
 from functools import partial
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from gatepost.addresses import Network
 from gatepost.clock import Clock
 from gatepost.errors import KeysUnavailable
 from gatepost.loops import Loops, backoff, pause
 from gatepost.queue import Queues, connect
 from gatepost.service.api import HotPosts, create_api
+from gatepost.service.bodies import Bodies
 from gatepost.service.exporting import exporting
 from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, redis_loop
@@ -62,6 +61,9 @@ from main_server.users.endpoints import create_router as create_users_router
 from main_server.users.passwords import Passwords
 from main_server.users.rights import create_router as create_rights_router
 from main_server.watching.loop import start_watching
+
+PKI_BODIES_BYTES = 16 * 1024 * 1024
+"""Requests for certificates and questions about them, of 48 KiB at the most."""
 
 
 async def main(settings: MainServerSettings, child: Child) -> None:
@@ -124,15 +126,18 @@ async def main(settings: MainServerSettings, child: Child) -> None:
         loops.start(shown.pulse_loop(child.stop))
         context.ca.start(loops, child.stop)
         loops.start(keys_loop(child.stop, child.log, ledger, keyring, redis_clock, settings.keys))
-        _start_ports(loops, child, context, watched, settings.trusted_proxies)
+        _start_ports(loops, child, context, watched, settings)
 
 
 def _start_ports(
-    loops: Loops, child: Child, context: Context, watched: Watch, proxies: Sequence[Network]
+    loops: Loops, child: Child, context: Context, watched: Watch, settings: MainServerSettings
 ) -> None:
+    """What strangers send to the one takes no room from what our own send to the other."""
     metrics = RequestMetrics("main_server")
-    app = Requests(create_app(context), child.log, metrics)
-    pki = Requests(PkiApp(context.ca, proxies), child.log, metrics)
+    bodies = Bodies(settings.server.bodies_bytes, share=2)  # all processes of a proxy are one
+    app = Requests(create_app(context), child.log, metrics, bodies=bodies)
+    strangers = PkiApp(context.ca, settings.trusted_proxies)
+    pki = Requests(strangers, child.log, metrics, bodies=Bodies(PKI_BODIES_BYTES))
     loops.start(serve(app, child.listeners[0], watched.port, child.stop, watched.live))
     loops.start(serve(pki, child.listeners[1], None, child.stop))
 

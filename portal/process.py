@@ -4,6 +4,7 @@ from contextlib import AsyncExitStack
 
 from gatepost.clock import Clock
 from gatepost.loops import Loops
+from gatepost.service.bodies import Bodies
 from gatepost.service.calls import main_server_asked, main_server_client
 from gatepost.service.http import Live
 from gatepost.service.ops import needed
@@ -45,7 +46,8 @@ async def main(settings: PortalSettings, child: Child) -> None:
         )
         strict = settings.environment == "production"
         pages = create_app(context, strict_transport=strict)
-        app = Requests(pages, child.log, RequestMetrics("portal"))
+        bodies = Bodies(settings.server.bodies_bytes)
+        app = Requests(pages, child.log, RequestMetrics("portal"), bodies=bodies)
         tls = replaced.open_browser_port(settings.shown_files(), live)
         async with Loops(child.stop) as loops:
             source = main_server_asked(settings.main_server, revoked, replaced)

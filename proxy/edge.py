@@ -15,6 +15,7 @@ from gatepost.errors import (
 from gatepost.identity import Role, parse_uri
 from gatepost.revoked import Revoked
 from gatepost.service.asgi import Scope, header
+from gatepost.service.bodies import name_sender
 from gatepost.service.http import CERTIFICATE
 from gatepost.service.requests import context_of
 from proxy.depths import Depths
@@ -55,6 +56,7 @@ def sender_of(edge: Edge, scope: Scope) -> KnownClient:
             raise WrongRole(f"The role {role} may not send.")
         client = edge.senders.identify(certificate, anchor)
         fields["client_id"] = client.identity.client_id
+        name_sender(scope, client.identity.client_id)
         edge.senders.check_host(header(scope, b"host"), client)
     except GatepostError as error:
         fields["reason"] = error.detail

@@ -2,6 +2,7 @@
 
 from contextlib import AsyncExitStack
 from functools import partial
+from typing import Any
 
 import httpx
 from redis.asyncio import Redis
@@ -10,6 +11,7 @@ from gatepost.clock import Clock
 from gatepost.logs import Log
 from gatepost.loops import Loops
 from gatepost.queue import Queues, connect
+from gatepost.service.bodies import Bodies
 from gatepost.service.calls import main_server_asked, main_server_client
 from gatepost.service.draining import LastAnswers
 from gatepost.service.exporting import exporting
@@ -43,7 +45,7 @@ from proxy.stores import LedgerStore, QueueStore
 
 async def main(settings: ProxySettings, child: Child) -> None:
     async with AsyncExitStack() as stack:
-        clock, replaced = Clock(), Replaced(child.log)
+        clock, replaced, senders = Clock(), Replaced(child.log), Senders()
         revoked = replaced.open_view(settings.tls.ca_file, clock)
         main_server = await stack.enter_async_context(
             main_server_client(settings.main_server, 16, revoked, replaced)
@@ -51,7 +53,7 @@ async def main(settings: ProxySettings, child: Child) -> None:
         redis: Redis = await stack.enter_async_context(connect(settings.redis.address()))
         heard = partial(connect, settings.redis.address(), 1)
         queues = Queues(redis, settings.redis.queue_name)
-        senders, depths, live = Senders(), Depths(settings.server.workers), Live(child.log)
+        depths, live = Depths(settings.server.workers), Live(child.log)
         revoked.when_revoked(live.cut)
         tracer = await stack.enter_async_context(exporting("proxy", settings.tracing, child.log))
         commit, counted = _make_commit(settings, child.log, queues, main_server, tracer)
@@ -69,7 +71,9 @@ async def main(settings: ProxySettings, child: Child) -> None:
             drained=lambda: child.drain.is_over(settings.draining.grace_seconds),
         )
         metrics = RequestMetrics("proxy", POSTS, (200, 202, 500, 503))
-        app = LastAnswers(Requests(create_app(edge), child.log, metrics, tracer), child.drain)
+        app = LastAnswers(
+            _surround(settings, child, create_app(edge), metrics, tracer), child.drain
+        )
         tls = replaced.open_port(settings.tls.files(), live, lambda: senders.anchors)
         lists = RevocationsCache(settings.cache.folder, child.log)
         lists.load(revoked)
@@ -123,6 +127,16 @@ async def main(settings: ProxySettings, child: Child) -> None:
             loops.start(lists.loop(child.stop))
             loops.start(serve(app, child.listeners[0], tls, child.stop, live))
             start_speaking(loops, child, redis, voice, clock)
+
+
+def _surround(
+    settings: ProxySettings,
+    child: Child,
+    app: Any,
+    metrics: RequestMetrics,
+    tracer: Tracer | None,
+) -> Requests:
+    return Requests(app, child.log, metrics, tracer, Bodies(settings.server.bodies_bytes))
 
 
 def _make_commit(

@@ -23,6 +23,7 @@ from gatepost.errors import (
 from gatepost.identity import Identity, Role
 from gatepost.problem import MEDIA_TYPE, describe
 from gatepost.service.asgi import Receive, Scope, Send, respond
+from gatepost.service.bodies import name_sender
 from gatepost.service.requests import context_of
 
 
@@ -85,6 +86,7 @@ def _check(
     context.route = path
     identity = identify(request)
     context.fields["caller"] = identity.uri
+    name_sender(request.scope, identity.uri)
     if identity.role not in roles:
         raise WrongRole(f"The role {identity.role} may not do this.")
     return identity

@@ -1,5 +1,5 @@
-"""What surrounds every request: its id, its trace, one wide log event, and the one writer of
-problems.
+"""What surrounds every request: its id, its trace, a bound on bodies, one wide log event, and the
+one writer of problems.
 
 Applications read `context_of(scope)`, raise the errors of gatepost.errors, and add to `fields` what
 the event of this request should say.
@@ -21,6 +21,7 @@ from gatepost.logs import Log, failure
 from gatepost.metrics import LATENCY_SECONDS
 from gatepost.problem import MEDIA_TYPE, describe
 from gatepost.service.asgi import Header, Receive, Scope, Send, header, respond
+from gatepost.service.bodies import Bodies, Receiving
 from gatepost.service.tracing import Span, Tracer
 from gatepost.trace import FORM
 from gatepost.vitals import Answered
@@ -108,8 +109,15 @@ class Requests:
     """The outermost layer of a service's application; with a tracer it is where traces begin."""
 
     def __init__(
-        self, app: Any, log: Log, metrics: RequestMetrics, tracer: Tracer | None = None
+        self,
+        app: Any,
+        log: Log,
+        metrics: RequestMetrics,
+        tracer: Tracer | None = None,
+        bodies: Bodies | None = None,
     ) -> None:
+        """`bodies` bounds what is held of them."""
+        self._bodies = bodies or Bodies()
         self._app = app
         self._log = log
         self._metrics = metrics
@@ -118,6 +126,7 @@ class Requests:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
         context = scope[_CONTEXT] = _begin(scope, self._tracer)
+        body = Receiving(self._bodies, scope, receive)
         status = 0
 
         async def send_with_id(message: Any) -> None:
@@ -132,7 +141,7 @@ class Requests:
             await send(message)
 
         try:
-            await self._app(scope, receive, send_with_id)
+            await self._app(scope, body, send_with_id)
         except asyncio.CancelledError:  # this process ends: nobody has said that it came to nothing
             if not status:
                 error = Unavailable() if scope["method"] == "GET" else OutcomeUnknown()
@@ -141,6 +150,8 @@ class Requests:
             self._log_unexpected(context, error)
             if not status:
                 await self._refuse(context, error, send_with_id)
+        finally:
+            body.end()
         if context.unexpected is not None:
             self._log_unexpected(context, context.unexpected)
         seconds = time.perf_counter() - started

@@ -22,7 +22,7 @@ PARAMETERS = {
     "token": "By its hash, as the list has it.",
 }
 """What is in addresses, wherever it is."""
-READ = ("malformed", "invalid", "too-large")
+READ = ("malformed", "invalid", "too-large", "rate-limited")
 """What a body may be refused for."""
 
 

@@ -159,7 +159,6 @@ _HERE = (*ALWAYS, *ANYWHERE, "identity-mismatch")
 _TO_SEND = (
     *READ,
     "unsupported-media-type",
-    "rate-limited",
     "backlogged",
     "intake-paused",
     "draining",

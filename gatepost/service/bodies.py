@@ -1,0 +1,106 @@
+"""The bodies that a process has in hand: how many bytes of them in all, and of one sender.
+
+What has been taken in counts, from when it came until its request has been answered; a length that
+is declared costs nobody anything, so that none can fill a process by promises. But what is declared
+to be more than there is room for is refused before it is read.
+"""
+
+from collections.abc import MutableMapping
+from typing import Any
+
+from gatepost.errors import RateLimited, Unavailable
+from gatepost.service.asgi import Receive, Scope, header
+
+MOST_BYTES = 128 * 1024 * 1024
+SHARE = 4
+"""One sender may have a quarter of it. At the proxy these are two batches of the largest size."""
+RETRY_SECONDS = 1
+
+
+class Bodies:
+    """Of one process, or of one of its ports."""
+
+    def __init__(self, most: int = MOST_BYTES, share: int = SHARE) -> None:
+        """One sender may have the `share`th part."""
+        self._most = most
+        self._share = most // share
+        self._held = 0
+        self._by_sender: dict[str, int] = {}
+
+    @property
+    def held(self) -> int:
+        return self._held
+
+    def check(self, sender: str, own: int, more: int) -> None:
+        """Raises RateLimited or Unavailable if there is no room for so many more bytes of a request
+        that has its `own` already. Whoever has nothing else under way has room for one body."""
+        others = self._by_sender.get(sender, 0) - own
+        if others and others + own + more > self._share:
+            raise RateLimited(
+                "This sender has too much under way at a time. Wait for answers before you send"
+                " more.",
+                retry_after=RETRY_SECONDS,
+            )
+        if self._held > own and self._held + more > self._most:
+            raise Unavailable("Too much is under way here just now.", retry_after=RETRY_SECONDS)
+
+    def take(self, sender: str, size: int) -> None:
+        self._held += size
+        self._by_sender[sender] = self._by_sender.get(sender, 0) + size
+
+    def give_back(self, sender: str, size: int) -> None:
+        self._held -= size
+        left = self._by_sender[sender] - size
+        if left:
+            self._by_sender[sender] = left
+        else:
+            del self._by_sender[sender]
+
+
+class Receiving:
+    """An ASGI `receive` that counts what comes; `end` gives it back."""
+
+    __slots__ = ("_bodies", "_receive", "_scope", "_sender", "_size")
+
+    def __init__(self, bodies: Bodies, scope: Scope, receive: Receive) -> None:
+        self._bodies = bodies
+        self._scope = scope
+        self._receive = receive
+        self._sender: str | None = None
+        self._size = 0
+
+    async def __call__(self) -> MutableMapping[str, Any]:
+        if self._sender is None:
+            self._begin()
+        message = await self._receive()
+        if size := len(message.get("body", b"")):
+            assert self._sender is not None
+            self._bodies.check(self._sender, self._size, size)
+            self._bodies.take(self._sender, size)
+            self._size += size
+        return message
+
+    def _begin(self) -> None:
+        """Whose it is has been found out by now; else it is its address's."""
+        self._sender = sender_of(self._scope)
+        declared = header(self._scope, b"content-length") or b""
+        if declared.isdigit():
+            self._bodies.check(self._sender, 0, int(declared[:20]))
+
+    def end(self) -> None:
+        if self._sender is not None and self._size:
+            self._bodies.give_back(self._sender, self._size)
+            self._size = 0
+
+
+def name_sender(scope: Scope, sender: str) -> None:
+    """Says whose body this request's is."""
+    scope[_SENDER] = sender
+
+
+def sender_of(scope: Scope) -> str:
+    address = scope.get("client")
+    return str(scope.get(_SENDER) or (address[0] if address else ""))
+
+
+_SENDER = "gatepost.sender"
