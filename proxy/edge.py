@@ -94,11 +94,13 @@ def domain_of(edge: Edge, client: KnownClient) -> KnownDomain:
 async def take_token(
     edge: Edge, scope: Scope, client: KnownClient, count: int = 1, use: Use = Use.SENDING
 ) -> None:
-    """Raises RateLimited. Whatever the answer will be, it says where the client stands."""
+    """Raises RateLimited. Whatever the answer to a post will be, it says where the client stands.
+    What is asked is answered alike whatever is asked for (I12): with that only if it is refused."""
     context, granted = context_of(scope), edge.limits.granted(client, use)
     try:
         left = await edge.limits.take(client, count, use)
     except RateLimited as refused:
         context.headers = rate_headers(granted, 0, refused.retry_after, use)
         raise
-    context.headers = rate_headers(granted, left, use=use)
+    if use is Use.SENDING:
+        context.headers = rate_headers(granted, left)

@@ -218,7 +218,6 @@ INTERFACE = Interface(
                 "delivered_at": _LATER,
                 "attempt_count": 1,
             },
-            answered=_RATE,
             problems=("not-found", "rate-limited", *_HERE),
         ),
         Call(
@@ -241,7 +240,6 @@ INTERFACE = Interface(
                 "limits": {"rate_per_second": 100, "burst": 1000},
                 "formats": {"max_body_characters": 1000},
             },
-            answered=_RATE,
             problems=("rate-limited", *_HERE),
         ),
         Call(
