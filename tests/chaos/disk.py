@@ -49,8 +49,9 @@ class Disk:
             os.close(descriptor)
 
     def power_up(self) -> None:
-        """With what was on the device; all that used the old one have to be dead."""
-        self.unmount()
+        """With what was on the device; all that used the old one are dead. Repeatable."""
+        if self.folder.is_mount():
+            self.unmount()
         self._mount()
 
     def fill(self, spared: int | None) -> None:

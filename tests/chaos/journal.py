@@ -27,6 +27,10 @@ class Journal:
     def end(self, fault: str, target: str) -> None:
         self._write(self._faults, {"type": "end", "fault": fault, "target": target})
 
+    def undone(self, what: str, target: str, why: str) -> None:
+        """The harness could not do what it must: from here on the run is not what it should be."""
+        self._write(self._faults, {"type": "undone", "fault": what, "target": target, "why": why})
+
     def note(self, what: str, target: str, **more: Any) -> None:
         self._write(self._notes, {"what": what, "target": target, **more})
 

@@ -3,12 +3,10 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from infra.dev.child import Child
-from infra.dev.steps import Failure
 from tests.chaos.journal import Journal
 
 RESTART_SECONDS = 0.1
@@ -20,6 +18,18 @@ class Kept:
     child: Child
     launch: Callable[[], None]
     due: float | None = None
+
+
+class Held:
+    """What one fault holds down; let go once, however often that is asked for."""
+
+    def __init__(self, let_go: Callable[[], None]) -> None:
+        self._let_go: Callable[[], None] | None = let_go
+
+    def let_go(self) -> None:
+        let_go, self._let_go = self._let_go, None
+        if let_go is not None:
+            let_go()
 
 
 @dataclass
@@ -37,21 +47,18 @@ class Keeper:
         with self._lock:
             self._kept[name] = Kept(child, launch)
 
-    def hold(self, *names: str) -> None:
+    def hold(self, *names: str) -> Held:
         with self._lock:
             self._held.update(names)
+        return Held(lambda: self._let_go(names))
 
-    def let_go(self, *names: str) -> None:
+    def is_held(self, name: str) -> bool:
+        with self._lock:
+            return self._held[name] > 0
+
+    def _let_go(self, names: Sequence[str]) -> None:
         with self._lock:
             self._held.subtract(names)
-
-    @contextmanager
-    def held(self, *names: str) -> Iterator[None]:
-        self.hold(*names)
-        try:
-            yield
-        finally:
-            self.let_go(*names)
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self._run, name="keeper")
@@ -66,7 +73,7 @@ class Keeper:
         while not self._stop.wait(LOOK_SECONDS):
             for name, kept in self._kept.items():
                 with self._lock:
-                    if self._held[name] <= 0:
+                    if not self.is_held(name):
                         self._look(name, kept)
 
     def _look(self, name: str, kept: Kept) -> None:
@@ -84,6 +91,6 @@ class Keeper:
             kept.launch()
             kept.due = None
             self.journal.note("started", name)
-        except Failure as failure:
+        except Exception as error:  # whatever it is, the next try may do: nobody else starts it
             kept.due = now + 10 * RESTART_SECONDS
-            self.journal.note("start failed", name, why=str(failure))
+            self.journal.note("start failed", name, why=f"{type(error).__name__}: {error}")

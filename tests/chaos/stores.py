@@ -17,6 +17,8 @@ from infra.dev.private import write_private
 from tests.chaos.network import Node
 
 REDIS_USER = "daemon"
+ANSWER_SECONDS = 60
+"""For the harness's own statements: longer than a server is frozen whose lock they may wait for."""
 _EVERYWHERE = """\
 CREATE USER IF NOT EXISTS root@'%' IDENTIFIED BY '@root@';
 GRANT ALL ON *.* TO root@'%' WITH GRANT OPTION;
@@ -65,6 +67,8 @@ class ChaosMaria(MariaServer):
             database="gatepost",
             autocommit=True,
             connect_timeout=5,
+            read_timeout=ANSWER_SECONDS,
+            write_timeout=ANSWER_SECONDS,
             cursorclass=DictCursor,
         )
 

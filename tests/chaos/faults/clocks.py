@@ -7,7 +7,8 @@ monotonic clock that leaps, or is below nought, is one that no machine has. So c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from tests.chaos.faults.fault import Fault
@@ -22,6 +23,7 @@ class WrongClock(Fault):
 
     name: ClassVar[str] = "clock"
     offset: str = "+1h"
+    _right: Mapping[str, str] | None = field(default=None, init=False)
 
     def begin(self, site: Site) -> None:
         child = site.child(self.target)
@@ -31,6 +33,7 @@ class WrongClock(Fault):
         child.kill()
 
     def end(self, site: Site) -> None:
-        child = site.child(self.target)
-        child.environment = self._right
-        child.kill()
+        if self._right is not None:
+            child = site.child(self.target)
+            child.environment = self._right
+            child.kill()

@@ -28,4 +28,5 @@ class Fault:
         raise NotImplementedError
 
     def end(self, _site: Site) -> None:
-        """Undoes it, whatever else goes on meanwhile. Some need nothing: it mends by itself."""
+        """Undoes whatever there is of it: also of one that failed as it began. Where this fails it
+        is called again. Some need nothing: it mends by itself."""

@@ -6,7 +6,7 @@ says to that one, and hears from it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from infra.dev.steps import run
@@ -31,6 +31,8 @@ WAYS = {
 class Partition(Fault):
     name: ClassVar[str] = "partition"
     way: str = "both ways"
+    _rules: list[str] = field(default_factory=list, init=False)
+    """Those that are in the firewall."""
 
     def holds(self) -> set[str]:
         return {self.target.partition(">")[0]}
@@ -40,26 +42,32 @@ class Partition(Fault):
         wire = site.wires.get(self.target)
         coming = f"-p tcp --sport {wire.port}" if wire else "-p tcp"
         going = f"-p tcp --dport {wire.port}" if wire else "-p tcp"
-        self._node = site.node(node)
-        self._rules = [rule.format(coming=coming, going=going) for rule in WAYS[self.way]]
-        for rule in self._rules:
-            site.firewall.add(self._node, rule)
+        for rule in WAYS[self.way]:
+            whole = rule.format(coming=coming, going=going)
+            site.firewall.add(site.node(node), whole)
+            self._rules.append(whole)
 
     def end(self, site: Site) -> None:
-        for rule in self._rules:
-            site.firewall.remove(self._node, rule)
+        node, *_ = self.target.split(">")
+        while self._rules:
+            site.firewall.remove(site.node(node), self._rules[-1])
+            self._rules.pop()
 
 
 class Narrow(Fault):
     """All that a node says goes through a narrow pipe, which drops what waits for too long."""
 
     name: ClassVar[str] = "narrow"
+    _is_there = False
 
     def begin(self, site: Site) -> None:
         _tc(site, self.target, "add", "tbf rate 512kbit burst 8kb latency 300ms")
+        self._is_there = True
 
     def end(self, site: Site) -> None:
-        _tc(site, self.target, "del", "")
+        if self._is_there:
+            _tc(site, self.target, "del", "")
+            self._is_there = False
 
 
 def _tc(site: Site, name: str, what: str, how: str) -> None:

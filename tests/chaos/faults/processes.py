@@ -7,12 +7,13 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from tests.chaos.faults.fault import Fault
 
 if TYPE_CHECKING:
+    from tests.chaos.keeper import Held
     from tests.chaos.site import Site
 
 ROLLED = ("main-1", "main-2", "worker-1", "worker-2", "proxy-1", "proxy-2")
@@ -22,13 +23,15 @@ class Kill(Fault):
     """SIGKILL to all of a service or a store at once, as if its machine were gone."""
 
     name: ClassVar[str] = "kill"
+    _holds: Held | None = None
 
     def begin(self, site: Site) -> None:
-        site.keeper.hold(self.target)
+        self._holds = site.keeper.hold(self.target)
         site.child(self.target).kill()
 
-    def end(self, site: Site) -> None:
-        site.keeper.let_go(self.target)
+    def end(self, _site: Site) -> None:
+        if self._holds is not None:
+            self._holds.let_go()
 
 
 @dataclass
@@ -57,6 +60,7 @@ class Freeze(Fault):
     """SIGSTOP to all of a service or a store: connections stay, nothing is answered."""
 
     name: ClassVar[str] = "freeze"
+    _pids: Sequence[int] = ()
 
     def begin(self, site: Site) -> None:
         self._pids = site.processes(self.target)
@@ -88,6 +92,7 @@ class FreezeChild(Fault):
 
     name: ClassVar[str] = "freeze-child"
     chance: float = 0.0
+    _pid: int | None = field(default=None, init=False)
 
     def begin(self, site: Site) -> None:
         self._pid = _one_of(site.processes(self.target)[1:], self.chance)
@@ -103,6 +108,7 @@ class Roll(Fault):
     """SIGTERM to each service in turn, the next when the last one is ready again."""
 
     name: ClassVar[str] = "rolling-restart"
+    _thread: threading.Thread | None = None
 
     def holds(self) -> set[str]:
         return set(ROLLED)
@@ -113,8 +119,9 @@ class Roll(Fault):
         self._thread.start()
 
     def end(self, _site: Site) -> None:
-        self._over.set()
-        self._thread.join()
+        if self._thread is not None:
+            self._over.set()
+            self._thread.join()
 
     def _roll(self, site: Site) -> None:
         for name in ROLLED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,6 +23,7 @@ from tests.chaos.refusals import (
 )
 
 if TYPE_CHECKING:
+    from tests.chaos.keeper import Held
     from tests.chaos.site import Site
 
 STORES = ("redis", "mariadb")
@@ -35,13 +36,14 @@ class PowerCut(Fault):
     """
 
     name: ClassVar[str] = "power-cut"
+    _holds: Held | None = None
 
     def holds(self) -> set[str]:
         return {*STORES, "disk"}
 
     def begin(self, site: Site) -> None:
         assert site.disk is not None
-        site.keeper.hold(*STORES)
+        self._holds = site.keeper.hold(*STORES)
         for store in STORES:
             with suppress(ProcessLookupError):  # it is about to be started again
                 os.killpg(site.child(store).pid, signal.SIGSTOP)
@@ -50,11 +52,13 @@ class PowerCut(Fault):
             site.child(store).kill()
 
     def end(self, site: Site) -> None:
+        if self._holds is None:
+            return
         assert site.disk is not None
-        try:
-            site.disk.power_up()
-        finally:
-            site.keeper.let_go(*STORES)
+        for store in STORES:
+            site.child(store).kill()  # who lives has the disk open
+        site.disk.power_up()
+        self._holds.let_go()
 
 
 class SomeRefused(Fault):
@@ -100,6 +104,7 @@ class FlushAll(Fault):
     destroys: ClassVar[bool] = True
 
     def begin(self, site: Site) -> None:
+        site.wait_ready("redis")  # it may be about to come back from another fault
         with site.operator() as client:
             client.flushall()
 
@@ -111,21 +116,24 @@ class CutAof(Fault):
     name: ClassVar[str] = "aof-cut"
     destroys: ClassVar[bool] = True
     lost_bytes: int = 20_000
+    _holds: Held | None = field(default=None, init=False)
 
     def begin(self, site: Site) -> None:
-        site.keeper.hold("redis")
+        self._holds = site.keeper.hold("redis")
         site.child("redis").kill()
         file = _newest_log(site.redis.folder)
         os.truncate(file, max(0, file.stat().st_size - self.lost_bytes))
 
-    def end(self, site: Site) -> None:
-        site.keeper.let_go("redis")
+    def end(self, _site: Site) -> None:
+        if self._holds is not None:
+            self._holds.let_go()
 
 
 class MemoryFull(Fault):
     """Redis has as much as it may have: it refuses what would need more."""
 
     name: ClassVar[str] = "maxmemory"
+    _before: str | None = None
 
     def begin(self, site: Site) -> None:
         with site.operator() as client:
@@ -135,8 +143,9 @@ class MemoryFull(Fault):
             client.config_set("maxmemory", used["used_memory"])
 
     def end(self, site: Site) -> None:
-        with suppress(redis.ConnectionError), site.operator() as client:
-            client.config_set("maxmemory", self._before)
+        if self._before is not None:
+            with site.operator() as client:
+                client.config_set("maxmemory", self._before)
 
 
 class RedisSleeps(Fault):
