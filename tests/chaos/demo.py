@@ -28,6 +28,7 @@ from infra.dev.paths import ROOT, VAR
 from infra.dev.stack import Stack
 from infra.dev.steps import Failure, give_up
 from tests.chaos.checker.verdict import Verdict
+from tests.chaos.digests import new_key
 from tests.chaos.dump import Remains
 from tests.chaos.journal import Journal
 from tests.chaos.report import write_facts, write_report
@@ -165,6 +166,14 @@ class Demo:
             "redis": status["redis"],
             "database": status["database"],
             "main_server_config": str(self._stack.place.config / "main_server.yaml"),
+            "digest_key": new_key(),
+            "portal": {
+                "url": status["main_server"],
+                "ca": status["ca"],
+                "cert": str(self._stack.place.pki / "portal-client.pem"),
+                "key": str(self._stack.place.pki / "portal-client.key"),
+                "password_file": status["admin"]["password_file"],
+            },
         }
         self._site.write_text(json.dumps(about, indent=1))
 

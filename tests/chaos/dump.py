@@ -7,7 +7,7 @@ marker in a body to know whose a row is that nobody was told about.
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -18,9 +18,10 @@ import msgspec
 import redis
 from pydantic import SecretStr
 from sqlalchemy import Engine, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from gatepost.clock import to_ms
-from gatepost.content import decode_content
+from gatepost.content import Content, decode_content
 from gatepost.envelope import decode
 from gatepost.errors import CannotOpen, KeysUnavailable
 from gatepost.queue.wire import payload_of
@@ -30,8 +31,12 @@ from main_server.keys.key_file import read_master_keys
 from main_server.keys.master import MasterKeys
 from main_server.keys.service import Keyring, open_keyring
 from main_server.settings import Database, MainServerSettings
+from tests.chaos.digests import Digests
+from tests.chaos.persisting import persist
+from tests.chaos.shown import Portal, sample
 
 PAGE = 5_000
+PATIENCE_SECONDS = 120.0
 _ROWS = (
     "SELECT message_id, client_id, domain, status, reason, attempt_count, generation, created_at,"
     " queued_at, due_at, delivered_at, expires_at, duplicate_of, key_id, encrypted_body"
@@ -48,12 +53,20 @@ class Remains:
     database_url: str
     redis_url: str
     main_server_config: Path
+    digests: Digests
+    portal: Portal
 
     @classmethod
     def of_site(cls, site: Path) -> "Remains":
         """By the `site.json` of a run."""
         about = json.loads(site.read_text())
-        return cls(about["database"], about["redis"], Path(about["main_server_config"]))
+        return cls(
+            about["database"],
+            about["redis"],
+            Path(about["main_server_config"]),
+            Digests(about["digest_key"]),
+            Portal(**about["portal"]),
+        )
 
     @cached_property
     def engine(self) -> Engine:
@@ -73,6 +86,12 @@ class Remains:
         return self._count("SELECT COUNT(*) FROM messages WHERE status = 'delivered'")
 
     def write(self, folder: Path) -> None:
+        """All of it, as soon as both stores and the portal's API can be asked."""
+        away = SQLAlchemyError, redis.RedisError, KeysUnavailable
+        persist("dumping both stores", lambda: self._write_stores(folder), PATIENCE_SECONDS, away)
+        _write(folder / "shown.jsonl", self.portal.shown(self._sample(), self.digests))
+
+    def _write_stores(self, folder: Path) -> None:
         """Redis first: what moves on meanwhile is then seen in the ledger, if not in both."""
         keyring = self._keyring()
         left = {name: self._left(keyring, name) for name in self._queues()}
@@ -94,18 +113,25 @@ class Remains:
         after = b""
         while rows := self._ask(_ROWS, after=after, page=PAGE):
             for row in rows:
-                yield _row(row) | {"marker": self._marker_of_row(keyring, row)}
+                yield _row(row) | self._said(keyring, row)
             after = rows[-1]["message_id"]
 
-    def _marker_of_row(self, keyring: Keyring, row: dict[str, Any]) -> str | None:
+    def _said(self, keyring: Keyring, row: dict[str, Any]) -> dict[str, str | None]:
+        """Whose text a row holds, and its digest; nothing of one that can't be opened."""
         if row["encrypted_body"] is None:
-            return None
+            return {"marker": None, "digest": None}
         message_id = UUID(bytes=row["message_id"])
         names = row["client_id"], row["domain"], row["key_id"], row["encrypted_body"]
         try:
-            return _marker(keyring.open_row(self.engine, message_id, *names))
-        except (CannotOpen, KeysUnavailable):
-            return None
+            content = decode_content(keyring.open_row(self.engine, message_id, *names))
+        except (CannotOpen, KeysUnavailable, msgspec.MsgspecError):
+            return {"marker": None, "digest": None}
+        digest = self.digests.of(content.sender_number, content.message_body)
+        return {"marker": _marker(content), "digest": digest}
+
+    def _sample(self) -> Sequence[str]:
+        rows = self._ask("SELECT message_id FROM messages WHERE status = 'delivered'")
+        return sample(row["message_id"].hex() for row in rows)
 
     def _transitions(self) -> Iterator[dict[str, Any]]:
         for row in self._ask("SELECT * FROM chaos_transitions ORDER BY n"):
@@ -196,15 +222,15 @@ def _markers(keyring: Keyring, bodies: dict[bytes, bytes]) -> dict[str, str | No
     for message_id, body in bodies.items():
         try:
             content = keyring.open_envelope(decode(payload_of(body)))
-            found[message_id.hex()] = _marker(content)
+            found[message_id.hex()] = _marker(decode_content(content))
         except (CannotOpen, KeysUnavailable, msgspec.MsgspecError):
             found[message_id.hex()] = None
     return found
 
 
-def _marker(content: bytes) -> str:
+def _marker(content: Content) -> str:
     """The workload begins each body with it."""
-    return decode_content(content).message_body.split(" ", 1)[0]
+    return content.message_body.split(" ", 1)[0]
 
 
 def _write(file: Path, lines: Iterable[dict[str, Any]]) -> None:

@@ -26,6 +26,9 @@ class Item:
     expect: Expect = "deliver"
     message_id: str | None = None
     """Only of what the harness puts into the queue itself, under an id of its own."""
+    digest: str | None = None
+    """Of what it says (digests.py); and of what a person is to be shown of it."""
+    shown: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +61,11 @@ class History:
     ) -> None:
         self._stream.close()
 
-    def invoke(self, kind: Kind, items: list[Item]) -> str:
-        """The operation's name, by which its end is told."""
+    def invoke(self, kind: Kind, items: list[Item], gate: str | None = None) -> str:
+        """The operation's name, by which its end is told. `gate` is where it goes."""
         op = str(uuid4())
-        self._write("invoke", op, kind, items=[_told(asdict(item)) for item in items])
+        told = [_told(asdict(item)) for item in items]
+        self._write("invoke", op, kind, items=told, **({"gate": gate} if gate else {}))
         return op
 
     def ok(self, op: str, kind: Kind, heard: list[Heard]) -> None:

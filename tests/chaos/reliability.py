@@ -29,8 +29,15 @@ HOW = {
     " of them that began more than a second after the revoking call had answered.",
     "I11": "Each 429 and 503 carries Retry-After; nothing that was accepted while a store was full"
     " is gone.",
+    "content": "Each delivered row is opened with the run's keys, and what it holds is compared"
+    " with what was sent; and so is what the portal's API shows a person of them: of all, or of a"
+    " sample of 1,000. Compared are keyed digests, which clients write down as they post.",
+    "stores": "Where nothing has been wrong for ten seconds, no proxy says of thirty or more"
+    " messages in a row that only one store has them.",
     "answers": "What is well-formed is accepted or declined for now, what isn't is refused; each"
     " row belongs to somebody's post; failed is exactly the poison.",
+    "harness": "What can't be undone is tried for three minutes, each try is noted, and what then"
+    " isn't done is named and turns the run red; the rest is judged all the same.",
 }
 NOT_COVERED = (
     "Clocks of Redis and MariaDB that are wrong: libfaketime hangs redis-server.",

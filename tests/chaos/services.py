@@ -27,6 +27,8 @@ PROCESSES = {"main": 1, "proxy": 1, "worker": 2}
 CLIENTS = ("client_001", "client_002", "client_003", "client_004")
 LEAVERS = ("leaver_001", "leaver_002", "leaver_003")
 """Clients as well, of which each is revoked some day."""
+PORTAL = "portal-1-client"
+"""No portal runs: its certificate is there to ask what it would show."""
 AGE = timedelta(days=61)
 """Of all certificates: so each can be renewed, and has weeks until it must."""
 
@@ -64,6 +66,7 @@ def orders(hub: str) -> dict[str, Order]:
         found[f"proxy-{n}-client"] = Order(proxy, Usage.CLIENT, LIFETIME)
         worker = _ours(Role.WORKER, f"worker-{n}")
         found[f"worker-{n}-client"] = Order(worker, Usage.CLIENT, LIFETIME)
+    found[PORTAL] = Order(_ours(Role.PORTAL, "portal-1"), Usage.CLIENT, LIFETIME)
     for name in (*CLIENTS, *LEAVERS):
         found[name] = Order(Identity(DOMAIN, Role.CLIENT, name), Usage.CLIENT, LIFETIME)
     return found

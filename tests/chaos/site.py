@@ -14,17 +14,21 @@ from pathlib import Path
 from typing import Any, Self
 
 import redis
+from sqlalchemy import Engine
 
 from gatepost.settings import load
 from infra.dev.engines import Engines, find_engines
 from infra.dev.engines.find import clean_environment
+from infra.dev.first_admin import ensure_admin
 from infra.dev.paths import ROOT
 from infra.dev.place import Place, session
 from infra.dev.private import private_folder
 from infra.dev.seed import seed
 from infra.dev.steps import Failure
 from infra.dev.stores import Stores
+from main_server.database import create_ledger_engine
 from main_server.settings import DatabaseOnly, MainServerSettings
+from tests.chaos.digests import new_key
 from tests.chaos.disk import Disk
 from tests.chaos.journal import Journal
 from tests.chaos.keeper import Keeper
@@ -33,6 +37,7 @@ from tests.chaos.services import (
     AGE,
     CLIENTS,
     LEAVERS,
+    PORTAL,
     Service,
     configure,
     make_service,
@@ -153,6 +158,7 @@ class Site:
             orders(self.network.hub),
             AGE,
         )
+        ensure_admin(_engine(config / "migration.yaml"), self.place.admin_password)
         with self.mariadb.connect() as connection:
             watch_status(connection)
 
@@ -181,6 +187,14 @@ class Site:
             "redis": self.redis.url(),
             "database": self.mariadb.url("root"),
             "main_server_config": str(self.place.config / "main-1.yaml"),
+            "digest_key": new_key(),
+            "portal": {
+                "url": f"https://{self.network.hub}:{self.wires['proxy-1>main'].port}",
+                "ca": str(pki / "ca.pem"),
+                "cert": str(pki / f"{PORTAL}.pem"),
+                "key": str(pki / f"{PORTAL}.key"),
+                "password_file": str(self.place.admin_password),
+            },
         }
         (self.place.folder / "site.json").write_text(json.dumps(about, indent=1))
 
@@ -233,6 +247,11 @@ class Site:
             cursor = connection.cursor()
             cursor.execute(statement)
             return list(cursor.fetchall())
+
+
+def _engine(config: Path) -> Engine:
+    """The ledger, as the one who makes its tables."""
+    return create_ledger_engine(load(DatabaseOnly, config).database)
 
 
 def _through(url: str, store: ChaosRedis | ChaosMaria, wire: Wire) -> str:

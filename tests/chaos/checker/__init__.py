@@ -10,6 +10,7 @@ none of the harness, can lead it astray. Files in, verdict out; it never talks t
     attempts.jsonl     a line for each row of `attempts`
     idempotency.jsonl  a line for each row of `idempotency`
     redis.json         what is left in each queue
+    shown.jsonl        digests of what a person is shown of delivered messages, all or a sample
     run.json           optional: seed, commit, machine, the lease
 
 How a doubled effect would be seen: a delivery's one effect is that its row becomes `delivered`. The

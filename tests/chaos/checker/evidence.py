@@ -25,6 +25,10 @@ class Post:
     asked: int
     asked_wall: float
     injected_id: str | None = None
+    gate: str | None = None
+    digest: str | None = None
+    shown: str | None = None
+    """What a person is to be shown of it, as a digest."""
     outcome: str = UNKNOWN
     answered: int | None = None
     answered_wall: float | None = None
@@ -67,6 +71,8 @@ class Row:
     expires_ms: int
     duplicate_of: str | None
     marker: str | None
+    digest: str | None
+    """Of what it holds; None of what holds nothing, or nothing that can be opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +104,14 @@ class Evidence:
     faults: list[Fault] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     transitions: list[Transition] = field(default_factory=list)
+    undone: list[tuple[str, str, str]] = field(default_factory=list)
+    """What the harness could not do: what, of whom, and why."""
     retried: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     """By message: from when to when attempts ran that ended in "again later"."""
     left: dict[str, Left] = field(default_factory=dict)
+    shown: list[tuple[str, str | None, str]] = field(default_factory=list)
+    """Messages that the portal was asked for: the digest of what it shows; None, and why, if that
+    is nothing. Without an id: nothing could be asked for."""
     lease_seconds: float = 30.0
     torn: int = 0
     """Lines that a killed client didn't finish."""
@@ -112,7 +123,11 @@ def read(folder: Path) -> Evidence:
         posts, torn = read_history(file)
         found.posts += posts
         found.torn += torn
-    found.faults = read_faults(list(_lines(folder / "faults.jsonl")))
+    journal = list(_lines(folder / "faults.jsonl"))
+    found.faults = read_faults(journal)
+    found.undone = [
+        (line["fault"], line["target"], line["why"]) for line in journal if line["type"] == "undone"
+    ]
     found.rows = [_row(line) for line in _lines(folder / "ledger.jsonl")]
     found.transitions = [_transition(line) for line in _lines(folder / "transitions.jsonl")]
     for line in _lines(folder / "attempts.jsonl"):
@@ -120,6 +135,10 @@ def read(folder: Path) -> Evidence:
             spans = found.retried.setdefault(line["message_id"], [])
             spans.append((line["started_ms"], line["ended_ms"]))
     found.left = _left(json.loads((folder / "redis.json").read_text()))
+    found.shown = [
+        (one["message_id"], one["digest"], one.get("why", ""))
+        for one in _lines(folder / "shown.jsonl")
+    ]
     run = folder / "run.json"
     if run.exists():
         found.lease_seconds = json.loads(run.read_text()).get("lease_seconds", 30.0)
@@ -176,6 +195,9 @@ def _asked(line: dict[str, Any], item: dict[str, Any]) -> Post:
         asked=line["mono"],
         asked_wall=line["wall"],
         injected_id=_plain(item.get("message_id")),
+        gate=line.get("gate"),
+        digest=item.get("digest"),
+        shown=item.get("shown"),
     )
 
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 from tests.chaos.checker.arrows import wrong_arrows
 from tests.chaos.checker.case import Case, Finding, excuse
+from tests.chaos.checker.contents import delivered_rows, shown_as_sent
 from tests.chaos.checker.evidence import ACCEPTED, DECLINED, REFUSED, Post, Row
 from tests.chaos.checker.fates import Fate, Message
+from tests.chaos.checker.recoveries import both_stores_again, calm_stretches
 from tests.chaos.checker.waits import (
     in_time_after_a_death,
     retries_block_nobody,
@@ -138,6 +140,12 @@ def answers_fit(case: Case) -> Iterator[Finding]:
         yield Finding("unexpected", *stray)
 
 
+def harness_mends(case: Case) -> Iterator[Finding]:
+    """What the harness began it has ended, and nothing of its own went wrong."""
+    for what, target, why in case.evidence.undone:
+        yield Finding("unexpected", target, f"{what}: {why}")
+
+
 def _misfit(post: Post) -> str | None:
     if post.status == 500:
         return "answered 500"
@@ -191,7 +199,25 @@ PROMISES = {
     "I11": Promise(
         "Full means back-pressure", full_is_said, _turned_away, "posts that were turned away"
     ),
+    "content": Promise(
+        "What is shown is what was sent",
+        shown_as_sent,
+        lambda case: len(delivered_rows(case)),
+        "delivered rows",
+    ),
+    "stores": Promise(
+        "A store that is back is used again",
+        both_stores_again,
+        lambda case: sum(len(stretch) for stretch in calm_stretches(case)),
+        "acceptances in calm",
+    ),
     "answers": Promise(
         "Answers fit what was sent", answers_fit, lambda case: len(case.evidence.posts), "posts"
+    ),
+    "harness": Promise(
+        "What the harness breaks it mends",
+        harness_mends,
+        lambda case: len(case.evidence.faults),
+        "faults",
     ),
 }

@@ -46,6 +46,11 @@ class Calm:
         number = bisect_left(self._ends, at)
         return number == len(self._troubles) or self._troubles[number].begin > at
 
+    def since(self, at: float) -> float:
+        """When the calm in which that instant lies began."""
+        number = bisect_left(self._ends, at)
+        return self._ends[number - 1] if number else float("-inf")
+
     def longest(self, begin: float, end: float) -> float:
         """The length of the longest calm part."""
         return max((part.end - part.begin for part in self.within(begin, end)), default=0.0)

@@ -16,6 +16,7 @@ from infra.dev.child import Child
 from infra.dev.engines.find import clean_environment
 from infra.dev.paths import ROOT
 from tests.acceptance.two_stores.rig import Rig
+from tests.chaos.digests import new_key
 from tests.chaos.disk import Disk
 from tests.chaos.dump import Remains
 from tests.chaos.journal import Journal
@@ -148,5 +149,13 @@ class Bed:
             "redis": self.rig.redis_server.url(),
             "database": self.rig.maria_server.url("gatepost_migrate"),
             "main_server_config": str(self.rig.place.config / "main_server.yaml"),
+            "digest_key": new_key(),
+            "portal": {
+                "url": f"https://127.0.0.1:{self.rig.ports.main_server}",
+                "ca": str(pki / "ca.pem"),
+                "cert": str(pki / "portal-client.pem"),
+                "key": str(pki / "portal-client.key"),
+                "password_file": str(self.rig.place.admin_password),
+            },
         }
         (self.folder / "site.json").write_text(json.dumps(about, indent=1))

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 from gatepost.queue.connection import REPLY_TIMEOUT
 from tests.acceptance.two_stores.revoking import revoke_now
 from tests.acceptance.two_stores.rig import script
+from tests.chaos.checker.case import CALM_AFTER_SECONDS
+from tests.chaos.checker.recoveries import ENOUGH
 from tests.chaos.refusals import DELIVERS, LOCK_WAIT, ONE_OF_EIGHT, TOO_LONG
 from tests.chaos.teeth.bed import Bed
 from tests.heard import wait_until
@@ -252,6 +254,16 @@ def exposed_and_wiped_at_once(bed: Bed) -> None:
     bed.rig.start("worker")
 
 
+def main_server_back_for_long(bed: Bed) -> None:
+    """When all has been as usual for a while, both stores have each message again."""
+    bed.rig.start("main_server", "proxy", "worker")
+    with bed.load():
+        with bed.without_main_server():
+            bed.wait_heard(150)
+        time.sleep(CALM_AFTER_SECONDS + 1)
+        bed.wait_heard(2 * ENOUGH)
+
+
 def ledger_away(bed: Bed) -> None:
     """The main server is there and can't commit."""
     bed.rig.start("main_server", "proxy", "worker")
@@ -371,6 +383,7 @@ SCENES: dict[str, Scene] = {
         claims_lost_while_main_server_away,
         exposed_then_wiped,
         exposed_and_wiped_at_once,
+        main_server_back_for_long,
         ledger_away,
         database_killed,
         redis_killed_while_main_server_away,

@@ -10,6 +10,7 @@ from typing import Any
 
 import uvloop
 
+from tests.chaos.digests import Digests
 from tests.chaos.history import History
 from tests.chaos.workload.client import Client, Mix
 from tests.chaos.workload.poison import Poisoner
@@ -43,12 +44,12 @@ async def run(arguments: argparse.Namespace) -> None:
     dice = random.Random(f"{arguments.seed}-{arguments.name}")
     shown = Shown(site["ca"], **site["clients"][arguments.client])
     gates = [
-        Connections(Gate(one["host"], one["port"]), shown.context)
-        for one in site["proxies"].values()
+        Connections(Gate(one["host"], one["port"], name), shown.context)
+        for name, one in site["proxies"].items()
     ]
     arguments.history.mkdir(parents=True, exist_ok=True)
     with History(arguments.history / f"{arguments.name}.jsonl", arguments.name) as history:
-        texts = Texts(arguments.name, dice)
+        texts = Texts(arguments.name, dice, Digests(site["digest_key"]))
         client = Client(gates, history, texts, Mix(**arguments.mix), dice)
         works = [client.run(arguments.rate, arguments.seconds, stop)]
         if arguments.poison:

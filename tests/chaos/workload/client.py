@@ -128,9 +128,10 @@ class Client:
         gate: Connections | None = None,
     ) -> list[Heard]:
         """What was heard of each; nothing if that can't be known."""
-        op = self._history.invoke(kind, [text.item for text in texts])
+        gate = gate or self._dice.choice(self._gates)
+        op = self._history.invoke(kind, [text.item for text in texts], gate.name)
         try:
-            answer = await (gate or self._dice.choice(self._gates)).post(path, headers, body)
+            answer = await gate.post(path, headers, body)
         except NotSent as error:
             self._history.fail(op, kind, f"not sent: {error}")
             return []

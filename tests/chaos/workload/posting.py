@@ -35,6 +35,7 @@ class Gate:
 
     host: str
     port: int
+    name: str = "proxy"
 
 
 class Connections:
@@ -45,6 +46,7 @@ class Connections:
 
     def __init__(self, gate: Gate, context: Callable[[], ssl.SSLContext]) -> None:
         self._gate = gate
+        self.name = gate.name
         self._context = context
         self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tests.chaos.digests import Digests
 from tests.chaos.history import Item
 
 
@@ -25,15 +26,19 @@ class Text:
 class Texts:
     """No two of a run have the same marker: `name` is the client process's alone."""
 
-    def __init__(self, name: str, dice: random.Random) -> None:
+    def __init__(self, name: str, dice: random.Random, digests: Digests) -> None:
         self._name = name
         self._dice = dice
+        self._digests = digests
         self._count = 0
 
     def good(self, *, keyed: bool = False) -> Text:
         marker = self._marker()
         key = f"key-{marker}" if keyed else None
-        return Text(Item(marker, key), _encode(self._document(marker)))
+        document = self._document(marker)
+        said = document["sender_number"], document["message_body"]
+        digests = self._digests.of(*said), self._digests.shown(*said)
+        return Text(Item(marker, key, digest=digests[0], shown=digests[1]), _encode(document))
 
     def wrong(self) -> Text:
         """In a batch as well as alone."""

@@ -29,12 +29,16 @@ class Scene:
             place: [] for place in ("ready", "delayed", "leased", "payload", "dead", "exposed")
         }
         self.run: dict[str, Any] = {}
+        self.shown: dict[str, str | None] = {}
         self._ops = 0
 
     def asks(self, marker: str, at: float = 1.0, kind: str = "post", **item: Any) -> str:
         self._ops += 1
         op = f"op-{self._ops}"
-        self._say("invoke", op, kind, at, items=[{"marker": marker, **item}])
+        gate = {"gate": item.pop("gate")} if "gate" in item else {}
+        if item.get("expect", "deliver") == "deliver":
+            item = {"digest": f"of {marker}", "shown": f"masked, of {marker}"} | item
+        self._say("invoke", op, kind, at, items=[{"marker": marker, **item}], **gate)
         return op
 
     def hears(self, op: str, at: float = 1.1, **heard: Any) -> None:
@@ -77,6 +81,7 @@ class Scene:
             "expires_ms": _ms(96 * 3600),
             "duplicate_of": None,
             "marker": marker,
+            "digest": None if marker is None else f"of {marker}",
         } | given
 
     def ended(self, marker: str | None, n: int, status: str, **given: Any) -> None:
@@ -126,6 +131,11 @@ class Scene:
         self._write("transitions.jsonl", self.transitions)
         self._write("attempts.jsonl", self.attempts)
         self._write("idempotency.jsonl", [])
+        shown = [
+            {"message_id": one, "digest": digest, "why": "" if digest else "answered 404"}
+            for one, digest in self.shown.items()
+        ]
+        self._write("shown.jsonl", shown)
         redis = {"queues": {"example.com:messages": self.queue}}
         (self.folder / "redis.json").write_text(json.dumps(redis))
         (self.folder / "run.json").write_text(json.dumps(self.run))

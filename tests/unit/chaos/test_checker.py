@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from tests.chaos import checker
+from tests.chaos.checker.recoveries import ENOUGH
 from tests.chaos.checker.verdict import judge
 from tests.unit.chaos.scenes import Scene, number
 
@@ -345,3 +346,71 @@ def test_recovered_are_those_that_a_fault_befell_on_their_way(scene: Scene) -> N
 def test_ids_are_compared_whatever_their_form(scene: Scene) -> None:
     assert scene.history[1]["items"][0]["message_id"] == str(UUID(int=1))
     assert scene.judge().green
+
+
+def test_a_row_that_holds_another_content_than_was_sent_is_seen(scene: Scene) -> None:
+    scene.rows[number(1)]["digest"] = "of the first half"
+    assert broken(scene) == {"content"}
+    assert scene.judge().lost == [number(1)]
+
+
+def test_a_delivered_row_that_nobody_can_open_is_seen(scene: Scene) -> None:
+    scene.accepted("second", 2)
+    scene.delivered(None, 2)
+    assert broken(scene) == {"content"}
+
+
+@pytest.mark.parametrize("digest", ["of first", None])
+def test_what_the_portal_shows_is_compared_as_well(scene: Scene, digest: str | None) -> None:
+    scene.shown[number(1)] = "masked, of first"
+    assert scene.judge().green
+    scene.shown[number(1)] = digest
+    assert broken(scene) == {"content"}
+
+
+def test_a_portal_that_could_not_be_asked_is_said(scene: Scene) -> None:
+    scene.shown[""] = None
+    [reason] = scene.judge().promises["content"].reasons
+    assert reason == "unexpected: portal: the portal shows nothing: answered 404"
+
+
+def test_what_the_harness_could_not_do_is_named_and_the_rest_is_judged(scene: Scene) -> None:
+    scene.faults.append(
+        {
+            "type": "undone",
+            "fault": "certificate-held",
+            "target": "worker-1",
+            "mono": 1,
+            "wall": 1.0,
+        }
+        | {"why": "its end could not be done, after 9 tries"}
+    )
+    verdict = scene.judge()
+    assert broken(scene) == {"harness"}
+    assert verdict.promises["I1"].holds
+    [reason] = verdict.promises["harness"].reasons
+    assert "worker-1: certificate-held: its end could not be done, after 9 tries" in reason
+
+
+def test_a_proxy_that_never_uses_a_store_again_is_seen(scene: Scene) -> None:
+    scene.fault("kill", "main-1", 1.0, 2.0)
+    for n in range(2, 2 + ENOUGH):
+        scene.accepted(f"m{n}", n, at=13.0 + n / 100, durability="queue", gate="proxy-1")
+        scene.delivered(f"m{n}", n, at=13.5 + n / 100)
+    assert broken(scene) == {"stores"}
+
+
+def test_a_proxy_that_is_late_now_and_then_is_no_proxy_that_never_tries(scene: Scene) -> None:
+    for n in range(2, 2 + ENOUGH):
+        durability = "full" if n == 9 else "ledger"
+        scene.accepted(f"m{n}", n, at=3.0 + n / 100, durability=durability, gate="proxy-1")
+        scene.delivered(f"m{n}", n, at=3.5 + n / 100)
+    assert broken(scene) == set()
+
+
+def test_while_a_store_is_away_the_other_is_enough(scene: Scene) -> None:
+    scene.fault("kill", "main-1", 1.0, 60.0)
+    for n in range(2, 2 + ENOUGH):
+        scene.accepted(f"m{n}", n, at=13.0 + n / 100, durability="queue", gate="proxy-1")
+        scene.delivered(f"m{n}", n, at=13.5 + n / 100)
+    assert broken(scene) == set()

@@ -20,6 +20,7 @@ from main_server.ca.authority import Usage
 from proxy.admission import admit, admit_document
 from proxy.settings import Validation
 from tests.chaos.checker.evidence import ACCEPTED, DECLINED, REFUSED, UNKNOWN, Post, read_history
+from tests.chaos.digests import Digests
 from tests.chaos.history import History, Item, Kind
 from tests.chaos.workload.answers import note
 from tests.chaos.workload.poison import Poisoner
@@ -31,6 +32,7 @@ from tests.factories import Pki, identity, keyring
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 RULES = Validation()
 SENDER = identity()
+DIGESTS = Digests("ab" * 32)
 
 
 @asynccontextmanager
@@ -165,7 +167,7 @@ def encoded(body: Any) -> bytes:
 
 
 def test_what_is_meant_to_be_good_is_admitted_alone_and_in_a_batch() -> None:
-    texts = Texts("one", random.Random(1))
+    texts = Texts("one", random.Random(1), DIGESTS)
     for keyed in (False, True) * 20:
         text = texts.good(keyed=keyed)
         assert admit(text.body, SENDER, RULES).message_body.split(" ")[0] == text.item.marker
@@ -175,7 +177,7 @@ def test_what_is_meant_to_be_good_is_admitted_alone_and_in_a_batch() -> None:
 
 
 def test_what_is_meant_to_be_wrong_is_refused() -> None:
-    texts = Texts("one", random.Random(1))
+    texts = Texts("one", random.Random(1), DIGESTS)
     for _ in range(60):
         for wrong in (texts.wrong(), texts.garbage()):
             assert wrong.item.expect == "refuse"
@@ -184,7 +186,7 @@ def test_what_is_meant_to_be_wrong_is_refused() -> None:
 
 
 def test_no_two_texts_have_one_marker() -> None:
-    texts = Texts("one", random.Random(1))
+    texts = Texts("one", random.Random(1), DIGESTS)
     made = [make() for make in (texts.good, texts.wrong, texts.garbage) for _ in range(50)]
     assert len({text.item.marker for text in made}) == len(made)
 
