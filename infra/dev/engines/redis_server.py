@@ -11,7 +11,7 @@ from redis.retry import Retry
 from infra.dev.child import Child
 from infra.dev.engines.accounts import fill, passwords
 from infra.dev.engines.find import Engines
-from infra.dev.engines.server import Server
+from infra.dev.engines.server import LOADING, Server
 from infra.dev.paths import ROOT
 from infra.dev.private import write_private
 from infra.dev.steps import run
@@ -70,6 +70,8 @@ class RedisServer(Server):
         try:
             with self._client as client:
                 client.ping()
+        except redis.BusyLoadingError:
+            return LOADING
         except (redis.ConnectionError, redis.TimeoutError) as error:
             return str(error)
         return None

@@ -10,7 +10,9 @@ from infra.dev.ports import HOST, free_port
 from infra.dev.private import private_folder
 from infra.dev.steps import Failure
 
-START_SECONDS = 60.0  # a large AOF or a recovery takes its time
+START_SECONDS = 60.0  # a recovery takes its time
+LOADING = "it is loading its data"
+"""What a server says that has begun to answer: however much there is, it is waited for."""
 STOP_SECONDS = 30.0
 
 
@@ -41,6 +43,8 @@ class Server:
         while (silence := self.silence()) is not None:
             if self.child.exit_code() is not None:
                 raise Failure(f"{self.child.name} has ended:\n{self.child.last_words()}")
+            if silence == LOADING:
+                deadline = time.monotonic() + START_SECONDS
             if time.monotonic() > deadline:
                 raise Failure(f"{self.child.name} does not answer: {silence}")
             time.sleep(0.02)
