@@ -11,7 +11,7 @@ import msgspec
 class HoldOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Why: for the audit log, and for who looks at the hold later."""
 
-    reason: str = ""
+    reason: str
 
 
 class DaysOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

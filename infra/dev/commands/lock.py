@@ -2,12 +2,14 @@
 
 What is pinned stays where it still fits; `--upgrade` or `--upgrade-package NAME` (uv's own options)
 choose anew. A lock names packages, versions and hashes: where they come from is each user's own
-configuration. The larger environments keep to the versions of the smaller ones.
+configuration. The larger environments keep to the versions of the smaller ones. So does npm's, of
+what locks/npm/package.json names.
 
 The hashes must be those of all files of a version, whatever the platform. So only the main index is
 asked: an extra one may hold a part of them.
 """
 
+from infra.dev.node import find_node, lock_packages
 from infra.dev.options import checks
 from infra.dev.paths import BOOT, LOCKS, ROOT
 from infra.dev.python import tidy_cache, uv_environment
@@ -22,6 +24,8 @@ TEST = [*ANALYTICS, "--extra", "tracing", "--group", "test"]
 ENVIRONMENTS: dict[str, tuple[list[str], list[str]]] = {
     "boot": (["--group", "boot"], []),
     "valkey": (["--group", "valkey"], []),
+    "node": (["--group", "node"], []),
+    "clients": (["--group", "clients"], []),
     "base": (PROJECT, []),
     "server": (SERVER, ["base"]),
     "tracing": (TRACING, ["server"]),
@@ -45,6 +49,8 @@ def main() -> None:
         command += ["--output-file", str(LOCKS / f"{name}.txt"), *anew]
         with step(f"locks/{name}.txt"):
             run(f"choosing versions for {name}", command, environment=environment, folder=ROOT)
+    with step("locks/npm"):
+        lock_packages(find_node())
     tidy_cache(environment)
 
 

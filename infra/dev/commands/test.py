@@ -6,9 +6,11 @@ import sys
 from collections.abc import Sequence
 
 from infra.dev.chromium import find_chromium
+from infra.dev.client_makers import find_python_maker
 from infra.dev.commands.lint import lint
 from infra.dev.engines import find_engines
 from infra.dev.jvm import find_driver, find_java
+from infra.dev.node import find_node, install_packages
 from infra.dev.options.checks import parse_test
 from infra.dev.paths import ROOT, VENV
 from infra.dev.steps import Failure, give_up
@@ -60,6 +62,8 @@ def _fetch() -> None:
     find_chromium()
     find_java()
     find_driver()
+    find_python_maker()
+    install_packages(find_node())
 
 
 def _nothing() -> None:

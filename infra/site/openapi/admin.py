@@ -6,7 +6,13 @@ from typing import Any
 import msgspec
 
 from gatepost import holders, retention, subjects
+from gatepost.identity import Role
+from gatepost.revocation import Reason
 from infra.site.openapi.calls import ALWAYS, ANYWHERE, READ, Call, Interface
+from infra.site.openapi.schemas import words_of
+from main_server.ca.authority import Usage
+from main_server.ca.listed.repository import Status as CertificateStatus
+from main_server.reading.endpoints import Status
 
 _CHANGE = (*READ, *ALWAYS, *ANYWHERE, "not-found", "keys-unavailable", "ledger-unavailable")
 _LOOK = ("invalid", "not-found", *ALWAYS, *ANYWHERE, "ledger-unavailable")
@@ -64,6 +70,20 @@ def _post(  # one for each part of a call
 _certify = partial(_post, status=201, problems=_TO_CERTIFY)
 _WHICH = {"client_id": "example.com:partner", "reason": "keyCompromise"}
 _ISSUED = holders.IssuedCertificate
+_USAGE = {"usage": words_of(Usage)}
+_CERTIFICATE = {
+    "role": words_of(Role),
+    "status": words_of(CertificateStatus),
+    "reason": words_of(Reason),
+    **_USAGE,
+}
+_WORDS = {
+    "Certificate": _CERTIFICATE,
+    "CertificateDetail": _CERTIFICATE,
+    "CertificateOrder": _USAGE,
+    "Ending": _USAGE,
+    "SubjectMessage": {"status": words_of(Status)},
+}
 
 INTERFACE = Interface(
     name="admin",
@@ -71,6 +91,8 @@ INTERFACE = Interface(
     words="The main server's port: TLS 1.3 with a certificate of the role `admin`. An administrator"
     " of a partner's domain sees and changes that alone: what is another's isn't there for them.",
     server="https://main.example.com:8000",
+    words_of=_WORDS,
+    anywhere={"Cache-Control": "`no-store`: what is answered here is kept by nobody on the way."},
     calls=(
         _certify(
             "/certs",
@@ -154,9 +176,11 @@ INTERFACE = Interface(
             {"rate_per_second": 200},
             problems=("name-taken", *_CHANGE),
         ),
-        _look("/endings", "Whose last certificate is over soon", holders.Endings),
-        _look("/retention/domains/{domain}", "How long a domain's are kept", retention.Kept),
-        _look("/retention/clients/{client_id}", "How long a client's are kept", retention.Kept),
+        _look("/endings", "List whose last certificate is over soon", holders.Endings),
+        _look("/retention/domains/{domain}", "Show how long a domain's are kept", retention.Kept),
+        _look(
+            "/retention/clients/{client_id}", "Show how long a client's are kept", retention.Kept
+        ),
         _post(
             "/retention/clients/{client_id}",
             "Set how long a client's are kept",

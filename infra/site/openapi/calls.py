@@ -1,7 +1,10 @@
 """What is told of a call beyond its address."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
+
+from infra.site.openapi.schemas import Words
 
 ALWAYS = ("bad-identity", "unknown-certificate", "revoked-certificate", "wrong-role")
 """Behind mutual TLS any call may be answered so, and with the ones below."""
@@ -12,7 +15,9 @@ PARAMETERS = {
     "domain": "Of this domain.",
     "expiring_days": "That are over within so many days.",
     "kid": "The number of its key, hex.",
+    "hold_id": "As the list of holds has it.",
     "limit": "At most so many.",
+    "message_id": "As it was answered when the message was sent.",
     "name": "Of this name.",
     "request": "In base64.",
     "role": "Of this role.",
@@ -22,6 +27,13 @@ PARAMETERS = {
     "token": "By its hash, as the list has it.",
 }
 """What is in addresses, wherever it is."""
+FORMS: dict[str, dict[str, str]] = {
+    "kid": {"pattern": "^[0-9a-f]{40}$"},
+    "message_id": {"format": "uuid"},
+}
+"""How what is in paths is written, beside being a text."""
+_IN_PATH = re.compile(r"\{(\w+)\}")
+_ARTICLES = ("a", "an", "the", "your")
 READ = ("malformed", "invalid", "too-large", "rate-limited")
 """What a body may be refused for."""
 
@@ -44,12 +56,20 @@ class Call:
     """Of the request."""
     answered: dict[str, str] = field(default_factory=dict)
     """Headers of the answer."""
-    also: tuple[str, ...] = ()
-    """Further media types that the body may have."""
+    line: Any = None
+    """The type of each line, where the body may be NDJSON as well."""
 
     @property
     def operation_id(self) -> str:
-        return self.summary[0].lower() + "".join(self.summary.title().split())[1:]
+        """A name in programs, so of letters and digits alone: `Send a message` is sendMessage."""
+        words = [word for word in self.summary.split() if word not in _ARTICLES]
+        plain = ["".join(c for c in word if c.isascii() and c.isalnum()) for word in words]
+        return plain[0].lower() + "".join(word[0].upper() + word[1:] for word in plain[1:])
+
+    @property
+    def in_path(self) -> list[str]:
+        """Its parameters there; what follows them (`{kid}.cer`) is no part of their names."""
+        return _IN_PATH.findall(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +82,6 @@ class Interface:
     server: str
     calls: tuple[Call, ...]
     mutual_tls: bool = True
+    words_of: Words = field(default_factory=dict)
+    anywhere: dict[str, str] = field(default_factory=dict)
+    """Headers that any answer may have, refusals too."""

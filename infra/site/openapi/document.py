@@ -4,29 +4,53 @@ Parameters are taken from the application, where FastAPI knows them; problems ar
 they have, with their types as a list.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import json
+from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from gatepost import __version__
-from gatepost.explaining import Explanation, Repeat, explanations
-from infra.site.openapi.calls import PARAMETERS, Call, Interface
+from gatepost.errors import RetryableError
+from gatepost.explaining import Explanation, explanations
+from gatepost.problem import KINDS
+from infra.site.openapi.calls import Call, Interface
+from infra.site.openapi.parameters import parameters_of
 from infra.site.openapi.proxy import Problem
+from infra.site.openapi.schemas import Schemas, Words
 
-JSON, PROBLEM = "application/json", "application/problem+json"
-_SCHEMAS = "#/components/schemas/{name}"
+JSON, PROBLEM, NDJSON = "application/json", "application/problem+json", "application/x-ndjson"
+PEM = "application/x-pem-file"
+_HEADER = "#/components/headers/{name}"
+_SOMETIMES = "Idempotency-Replayed"
+HEADERS: dict[str, dict[str, Any]] = {
+    "X-Request-Id": {
+        "description": "Finds this call in the gateway's logs; as it was sent, or a new one.",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"},
+    },
+    "Retry-After": {
+        "description": "In how many seconds to try again.",
+        "required": True,
+        "schema": {"type": "integer", "minimum": 1},
+    },
+    "Allow": {
+        "description": "The methods that there are.",
+        "required": True,
+        "schema": {"type": "string"},
+    },
+}
+"""What may be in any answer. X-Request-Id is in each of them."""
+_REPEATABLE = [kind for error, kind in KINDS.items() if issubclass(error, RetryableError)]
 
 
 def describe(interface: Interface, application: Mapping[str, Any]) -> dict[str, Any]:
     """`application` is what FastAPI says of its own routes."""
     known = application.get("paths", {})
-    schemas = _schemas(interface.calls)
+    schemas = _schemas(interface)
     paths: dict[str, dict[str, Any]] = {}
     for call in interface.calls:
         told = known.get(call.path, {}).get(call.method.lower(), {})
-        parameters = [*_parameters(call, told, application), *_headers(call)]
-        operation = _operation(call, schemas, parameters)
+        parameters = list(parameters_of(call, told, application))
+        operation = _operation(call, schemas, parameters, _told(interface.anywhere, needed=False))
         paths.setdefault(call.path, {})[call.method.lower()] = operation
     document: dict[str, Any] = {
         "openapi": "3.1.0",
@@ -39,7 +63,8 @@ def describe(interface: Interface, application: Mapping[str, Any]) -> dict[str, 
         "paths": paths,
         "components": {
             "schemas": schemas.components,
-            "responses": _refusals(interface.calls, schemas),
+            "responses": _refusals(interface, schemas),
+            "headers": HEADERS,
         },
     }
     if interface.mutual_tls:
@@ -48,52 +73,38 @@ def describe(interface: Interface, application: Mapping[str, Any]) -> dict[str, 
     return document
 
 
-class Schemas:
-    """The schemas of all types that an interface speaks of."""
+def _schemas(interface: Interface) -> Schemas:
+    """Of all that isn't named by its media type alone."""
 
-    def __init__(self, types: Iterable[Any]) -> None:
-        self._types = list(types)
-        found, known = msgspec.json.schema_components(self._types, ref_template=_SCHEMAS)
-        self._found = _with_values(list(found), known)
-        objects = {name: one for name, one in known.items() if "enum" not in one}
-        self.components = _with_values(objects, known)
+    def types(*wanted: Any) -> list[Any]:
+        return [one for one in wanted if one and not isinstance(one, str)]
 
-    def of(self, wanted: Any) -> dict[str, Any]:
-        return dict(self._found[self._types.index(wanted)])
-
-
-def _with_values(told: Any, known: Mapping[str, Any]) -> Any:
-    """Where a list of values is referred to, the list itself."""
-    if isinstance(told, dict):
-        name = str(told.get("$ref", "")).rpartition("/")[2]
-        if name and "enum" in known[name]:
-            return {"type": "string", "enum": known[name]["enum"]}
-        return {key: _with_values(inner, known) for key, inner in told.items()}
-    return [_with_values(one, known) for one in told] if isinstance(told, list) else told
+    calls = interface.calls
+    answers = [*types(*(call.answer for call in calls)), Problem]
+    orders = types(*(one for call in calls for one in (call.request, call.line)))
+    refused = {slug for call in calls for slug in call.problems}
+    slugs = [one.type for slug, one in explanations().items() if slug in refused]
+    words: Words = {**interface.words_of, "Problem": {"type": slugs}}
+    return Schemas([*orders, *answers], answers, words)
 
 
-def _schemas(calls: Iterable[Call]) -> Schemas:
-    wanted = [one for call in calls for one in (call.request, call.answer)]
-    return Schemas([*(one for one in wanted if one and not isinstance(one, str)), Problem])
-
-
-def _operation(call: Call, schemas: Schemas, parameters: list[Any]) -> dict[str, Any]:
+def _operation(
+    call: Call, schemas: Schemas, parameters: list[Any], anywhere: dict[str, Any]
+) -> dict[str, Any]:
     operation: dict[str, Any] = {"operationId": call.operation_id, "summary": call.summary}
     if call.words:
         operation["description"] = call.words
     if parameters:
         operation["parameters"] = parameters
     if call.request:
-        content = _content(call.request, call.request_example, schemas, call.also)
+        content = _content(call.request, call.request_example, schemas)
+        if call.line:
+            content[NDJSON] = _lines(call, schemas)
         operation["requestBody"] = {"required": True, "content": content}
     done: dict[str, Any] = {"description": "Done."}
     if call.answer:
         done["content"] = _content(call.answer, call.answer_example, schemas)
-    if call.answered:
-        done["headers"] = {
-            name: {"description": words, "schema": {"type": "string"}}
-            for name, words in call.answered.items()
-        }
+    done["headers"] = _shared("X-Request-Id") | anywhere | _told(call.answered, needed=True)
     refused = {
         str(status): {"$ref": f"#/components/responses/{_name(status, kinds)}"}
         for status, kinds in problems_of(call).items()
@@ -102,15 +113,41 @@ def _operation(call: Call, schemas: Schemas, parameters: list[Any]) -> dict[str,
     return operation
 
 
-def _content(
-    kind: Any, example: Any, schemas: Schemas, also: tuple[str, ...] = ()
-) -> dict[str, Any]:
+def _content(kind: Any, example: Any, schemas: Schemas) -> dict[str, Any]:
     if isinstance(kind, str):
-        return {kind: {}}
+        return {kind: {"schema": {"type": "string"} | ({} if kind == PEM else _BYTES)}}
     told: dict[str, Any] = {"schema": schemas.of(kind)}
     if example is not None:
         told["example"] = example
-    return {JSON: told, **{name: {} for name in also}}
+    return {JSON: told}
+
+
+_BYTES = {"format": "binary"}
+
+
+def _lines(call: Call, schemas: Schemas) -> dict[str, Any]:
+    """OpenAPI 3.1 has no word for what a line is (3.2 has: itemSchema), so tools see a text."""
+    lines = [json.dumps(one, ensure_ascii=False) for one in call.request_example]
+    return {
+        "schema": {"type": "string", "description": "A JSON document on each line."},
+        "x-item-schema": schemas.of(call.line),
+        "example": "".join(f"{line}\n" for line in lines),
+    }
+
+
+def _told(headers: Mapping[str, str], *, needed: bool) -> dict[str, Any]:
+    return {
+        name: {
+            "description": words,
+            "required": needed and name != _SOMETIMES,
+            "schema": {"type": "string"},
+        }
+        for name, words in headers.items()
+    }
+
+
+def _shared(name: str) -> dict[str, Any]:
+    return {name: {"$ref": _HEADER.format(name=name)}}
 
 
 def problems_of(call: Call) -> dict[int, list[Explanation]]:
@@ -122,56 +159,31 @@ def problems_of(call: Call) -> dict[int, list[Explanation]]:
     return found
 
 
-def _refusals(calls: Iterable[Call], schemas: Schemas) -> dict[str, Any]:
+def _refusals(interface: Interface, schemas: Schemas) -> dict[str, Any]:
     """Each once, whatever number of calls is refused so."""
-    kinds = [item for call in calls for item in problems_of(call).items()]
-    return {_name(status, found): _refusal(found, schemas) for status, found in kinds}
+    kinds = [item for call in interface.calls for item in problems_of(call).items()]
+    anywhere = _told(interface.anywhere, needed=False)
+    return {_name(status, found): _refusal(found, schemas, anywhere) for status, found in kinds}
 
 
 def _name(status: int, kinds: list[Explanation]) -> str:
     return "-".join([str(status), *(one.kind.slug for one in kinds)])
 
 
-def _refusal(kinds: list[Explanation], schemas: Schemas) -> dict[str, Any]:
-    types = {"properties": {"type": {"enum": [one.type for one in kinds]}}}
+def _refusal(
+    kinds: list[Explanation], schemas: Schemas, anywhere: dict[str, Any]
+) -> dict[str, Any]:
+    types = ", ".join(f"`{one.type}`" for one in kinds)
     told: dict[str, Any] = {
-        "description": " · ".join(one.kind.title for one in kinds),
-        "content": {PROBLEM: {"schema": {"allOf": [schemas.of(Problem), types]}}},
+        "description": f"{' · '.join(one.kind.title for one in kinds)}. Its type: {types}.",
+        "content": {PROBLEM: {"schema": schemas.of(Problem)}},
     }
-    if any(one.repeat in (Repeat.LATER, Repeat.SAME_KEY) for one in kinds):
-        told["headers"] = {"Retry-After": {"schema": {"type": "integer"}}}
+    told["headers"] = _shared("X-Request-Id") | anywhere
+    repeatable = [one.kind in _REPEATABLE for one in kinds]
+    if all(repeatable):
+        told["headers"] |= _shared("Retry-After")
+    elif any(repeatable):
+        told["headers"]["Retry-After"] = HEADERS["Retry-After"] | {"required": False}
+    if any(one.kind.status == 405 for one in kinds):
+        told["headers"] |= _shared("Allow")
     return told
-
-
-def _parameters(
-    call: Call, told: Mapping[str, Any], application: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
-    names = [part[1:-1] for part in call.path.split("/") if part.startswith("{")]
-    found = {one["name"]: one for one in told.get("parameters", ())}
-    for name in names:
-        words, schema = PARAMETERS.get(name, ""), {"type": "string"}
-        known = {"description": words} if words else {}
-        yield {"name": name, "in": "path", "required": True, **known, "schema": schema}
-    for name, one in found.items():
-        if one["in"] == "query":
-            schema = _plain(one["schema"], application)
-            known = {"description": PARAMETERS[name]}
-            yield {"name": name, "in": "query", "required": one["required"], **known} | {
-                "schema": schema
-            }
-
-
-def _headers(call: Call) -> Iterator[dict[str, Any]]:
-    for name, words in call.headers.items():
-        schema = {"type": "string"}
-        yield {"name": name, "in": "header", "description": words, "schema": schema}
-
-
-def _plain(schema: Mapping[str, Any], application: Mapping[str, Any]) -> dict[str, Any]:
-    """Without references into the application's own document, and without its titles."""
-    if "anyOf" in schema:
-        return _plain(next(one for one in schema["anyOf"] if one != {"type": "null"}), application)
-    if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        return _plain(application["components"]["schemas"][name], application)
-    return {key: value for key, value in schema.items() if key not in ("title", "description")}

@@ -45,13 +45,13 @@ INTERFACE = Interface(
                 *("key-used-before", *_OFTEN),
             ),
         ),
-        Call("GET", "/ca.pem", "What to trust now", answer=_PEM, problems=_OFTEN),
-        Call("GET", "/ca/root.pem", "The root", answer=_PEM, problems=_OFTEN),
-        Call("GET", "/ca/intermediate.pem", "The intermediate", answer=_PEM, problems=_OFTEN),
+        Call("GET", "/ca.pem", "Get what to trust now", answer=_PEM, problems=_OFTEN),
+        Call("GET", "/ca/root.pem", "Get the root", answer=_PEM, problems=_OFTEN),
+        Call("GET", "/ca/intermediate.pem", "Get the intermediate", answer=_PEM, problems=_OFTEN),
         Call(
             "GET",
             "/ca/{kid}.cer",
-            "A CA certificate by its key",
+            "Get a CA certificate by its key",
             words="As certificates name it (caIssuers).",
             answer="application/pkix-cert",
             problems=("not-found", *_OFTEN),
@@ -59,15 +59,17 @@ INTERFACE = Interface(
         Call(
             "GET",
             "/crl",
-            "The list of revoked certificates",
+            "Get the list of revoked certificates",
             answer="application/pkix-crl",
             problems=_OFTEN,
         ),
-        Call("GET", "/crl.pem", "All lists", answer=_PEM, problems=_OFTEN),
+        Call(
+            "GET", "/crl.pem", "Get all lists of revoked certificates", answer=_PEM, problems=_OFTEN
+        ),
         Call(
             "GET",
             "/crl/{kid}.crl",
-            "The list of one issuer",
+            "Get the list of one issuer",
             words="As certificates name it (CRL distribution point).",
             answer="application/pkix-crl",
             problems=("not-found", *_OFTEN),

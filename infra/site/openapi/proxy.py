@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from gatepost.identity import Role
 from infra.site.openapi.calls import ALWAYS, ANYWHERE, READ, Call, Interface
-from proxy.intake import Accepted
+from proxy.commit import Durability
 
 _ID = "01a1ee53-ca31-7116-bf56-e42fba72bdee"
 _AT = "2026-11-18T11:03:51.089Z"
@@ -14,17 +15,30 @@ _LATER = "2026-11-18T11:03:51.102Z"
 _SENT = {"sender_number": "+1234567890", "message_body": "This is the message content"}
 _TAKEN = {"queued_at": _AT, "durability": "full"}
 
-Time = Annotated[str, Meta(description="ISO 8601, UTC, with milliseconds.")]
-MessageId = Annotated[str, Meta(description="A UUIDv7, in lower case.")]
+_KEY_FORM = "^[!-~]{1,255}$"
+_MOMENT, _UUID = {"format": "date-time"}, {"format": "uuid"}
+Time = Annotated[
+    str, Meta(description="ISO 8601, UTC, with milliseconds.", extra_json_schema=_MOMENT)
+]
+MessageId = Annotated[str, Meta(description="A UUIDv7, in lower case.", extra_json_schema=_UUID)]
 
 
 class Metadata(msgspec.Struct, forbid_unknown_fields=True):
     """What the sender may say of itself; the certificate decides."""
 
-    client_id: Annotated[str, Meta(description="Must be the certificate's client.")] = ""
-    timestamp: Annotated[
-        str, Meta(description="ISO 8601 with a zone; kept, and decides nothing.")
-    ] = ""
+    client_id: Annotated[str, Meta(description="Must be the certificate's client.")] | UnsetType = (
+        UNSET
+    )
+    timestamp: (
+        Annotated[
+            str,
+            Meta(
+                description="ISO 8601 with a zone; kept, and decides nothing.",
+                extra_json_schema=_MOMENT,
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 class Submission(msgspec.Struct, forbid_unknown_fields=True):
@@ -35,38 +49,56 @@ class Submission(msgspec.Struct, forbid_unknown_fields=True):
         str,
         Meta(min_length=1, max_length=1000, description="Code points; not blank, without NUL."),
     ]
-    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    metadata: Metadata | UnsetType = UNSET
 
 
 class BatchItem(Submission, forbid_unknown_fields=True):
     """A message of a batch."""
 
-    idempotency_key: Annotated[
-        str, Meta(min_length=1, max_length=255, description="As the header, for this item.")
-    ] = ""
+    idempotency_key: (
+        Annotated[str, Meta(pattern=_KEY_FORM, description="As the header, for this item.")]
+        | UnsetType
+    ) = UNSET
+
+
+class Mistake(msgspec.Struct):
+    """Where something is wrong (a JSON pointer into what was sent), and what."""
+
+    pointer: str
+    detail: str
 
 
 class Problem(msgspec.Struct):
-    """What isn't done is answered so (RFC 9457): docs/problems/."""
+    """What isn't done is answered so (RFC 9457): docs/problems/. An item of a batch has no
+    `request_id` of its own, and `retry_after` is there where it is worth trying again."""
 
     type: str
     title: str
     status: int
     detail: str
-    request_id: str | None = None
-    retry_after: int | None = None
-    errors: list[dict[str, str]] = []
+    request_id: str | UnsetType = UNSET
+    retry_after: int | UnsetType = UNSET
+    errors: list[Mistake] | UnsetType = UNSET
 
 
-class Answered(msgspec.Struct, omit_defaults=True):
+class Accepted(msgspec.Struct):
+    """What a sender is told of an accepted message, and which stores had it by then."""
+
+    message_id: MessageId
+    status: Literal["queued"]
+    queued_at: Time
+    durability: Durability
+
+
+class Answered(msgspec.Struct):
     """What became of one item: as a single post of it would have been answered."""
 
     index: int
     status: Annotated[int, Meta(description="202, or that of `problem`.")]
-    message_id: MessageId | None = None
-    queued_at: Time | None = None
-    durability: str | None = None
-    problem: Problem | None = None
+    message_id: MessageId | UnsetType = UNSET
+    queued_at: Time | UnsetType = UNSET
+    durability: Durability | UnsetType = UNSET
+    problem: Problem | UnsetType = UNSET
 
 
 class BatchAnswer(msgspec.Struct):
@@ -128,7 +160,7 @@ class Whoami(msgspec.Struct):
 
     client_id: str
     domain: str
-    role: str
+    role: Role
     name: str
     certificate: SeenCertificate
     limits: Limits
@@ -170,6 +202,7 @@ INTERFACE = Interface(
     title="The gateway, for partners",
     words="TLS 1.3 with a client's certificate. Its role is `client`.",
     server="https://gateway.example.com:8001",
+    anywhere=_RATE,
     calls=(
         Call(
             "POST",
@@ -198,7 +231,7 @@ INTERFACE = Interface(
             " counts items, and each 16 KiB of the body as one at least, before it is read.",
             request=list[BatchItem],
             request_example=[_SENT | {"idempotency_key": "order-1"}],
-            also=("application/x-ndjson",),
+            line=BatchItem,
             answer=BatchAnswer,
             answer_example={"items": [{"index": 0, "status": 202, "message_id": _ID, **_TAKEN}]},
             answered=_RATE,
@@ -252,6 +285,7 @@ INTERFACE = Interface(
             answer=Renewed,
             answer_example={"cert": "-----BEGIN CERTIFICATE-----\n…", "ca": "…"},
             status=201,
+            answered=_RATE,
             problems=(
                 *("malformed", "too-large", "bad-signing-request", "bad-order", "key-used-before"),
                 *("not-yet", "not-found", "rate-limited", *_HERE),

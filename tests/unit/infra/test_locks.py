@@ -1,5 +1,6 @@
 """locks/ hold what pyproject.toml asks for, with hashes, and not where it comes from."""
 
+import json
 import re
 import tomllib
 from typing import Any
@@ -24,6 +25,8 @@ TEST = (
 ASKED = {
     "boot": GROUPS["boot"],
     "valkey": GROUPS["valkey"],
+    "node": GROUPS["node"],
+    "clients": GROUPS["clients"],
     "base": BASE,
     "server": SERVER,
     "tracing": SERVER + TRACING,
@@ -41,7 +44,16 @@ def pinned(name: str) -> dict[str, str]:
 
 
 def test_there_is_a_lock_for_each_environment_and_no_other() -> None:
-    assert {file.stem for file in LOCKS.iterdir()} == set(ASKED)
+    assert {file.stem for file in LOCKS.glob("*.txt")} == set(ASKED)
+
+
+def test_npms_lock_has_versions_and_hashes_and_no_addresses() -> None:
+    text = (LOCKS / "npm" / "package-lock.json").read_text()
+    assert "://" not in text
+    asked = json.loads((LOCKS / "npm" / "package.json").read_text())["devDependencies"]
+    root, *packages = json.loads(text)["packages"].values()
+    assert root["devDependencies"] == asked
+    assert all(one["integrity"].startswith("sha512-") for one in packages)
 
 
 @pytest.mark.parametrize("name", ASKED)
