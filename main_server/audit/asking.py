@@ -8,7 +8,7 @@ from gatepost.errors import FieldError, Invalid
 from main_server.audit.listed.repository import Filters, Times
 from main_server.audit.search import EVER, Place
 from main_server.audit.words import ACTIONS
-from main_server.reading.asking import holds_number
+from main_server.reasons import holds_number
 from main_server.users.names import actor_of, is_name
 
 _NAMED = re.compile(r"\A[ -~]{1,255}\Z")

@@ -25,11 +25,11 @@ from main_server.database import transact
 from main_server.domains import repository
 from main_server.domains.repository import Domain
 from main_server.pauses import service as pauses
+from main_server.reasons import demanded_words
 from main_server.retention.holds import repository as holds
 from main_server.retention.policy import RETENTION_DAYS
 
 UNDELIVERED = range(1, 100_000_001)
-REASON_LENGTH = 500
 
 _PREFIX = re.compile(r"\A[a-z0-9](?:[a-z0-9._-]{0,126}[a-z0-9])?\Z")
 _SUFFIX = ":messages"
@@ -108,15 +108,13 @@ def change(
 
 def disable(engine: Engine, name: str, reason: str, now: datetime, actor: str = SYSTEM) -> Domain:
     """Its clients are refused from the next bundle on, its people and administrators at once."""
-    if not 1 <= len(reason.strip()) <= REASON_LENGTH:
-        words = f"say why, in 1 to {REASON_LENGTH} characters: it is kept in the audit log"
-        raise Invalid(errors=[FieldError("/reason", words)])
+    words = demanded_words(reason)
 
     def work(connection: Connection, before: Domain) -> None:
         if before.disabled_at is None:
             repository.change(connection, name, disabled_at=from_ms(to_ms(now)))
             repository.end_sessions(connection, name)
-            _note(connection, actor, "domain.disabled", name, {"reason": reason.strip()}, now)
+            _note(connection, actor, "domain.disabled", name, {"reason": words}, now)
 
     return _change(engine, name, work)
 

@@ -24,8 +24,8 @@ from main_server.failed.repository import LASTING, Redrive, Selection, Standing
 from main_server.keys.data_keys import day_of, hold_days
 from main_server.keys.lifetimes import MAX_LIFETIME
 from main_server.messages.in_state import START, Place
-from main_server.reading.asking import checked_words
 from main_server.reading.scope import Asked, domain_within
+from main_server.reasons import checked_words, demanded_words
 from main_server.users.viewer import Viewer
 
 MOST = 200
@@ -145,9 +145,7 @@ def discard_these(
 ) -> list[UUID]:
     """They stay failed, and out of every redrive. `reason` is for the audit log."""
     _bound(ids)
-    words = checked_words(reason)
-    if not words:
-        raise Invalid(errors=[FieldError("/reason", "say why")])
+    words = demanded_words(reason)
 
     def work(connection: Connection) -> list[UUID]:
         failed = repository.lock_failed(connection, [one.bytes for one in ids])

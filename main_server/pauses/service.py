@@ -11,14 +11,13 @@ from datetime import datetime
 from sqlalchemy import Connection, Engine
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.errors import FieldError, Invalid
 from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
 from main_server.database import transact
 from main_server.domains.repository import lock
 from main_server.pauses import repository
 from main_server.pauses.repository import EVERYWHERE, Pause, What
-from main_server.reading.asking import checked_words
+from main_server.reasons import checked_words, demanded_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +101,7 @@ def list_paused_queues(engine: Engine) -> list[str]:
 
 def said(order: Order) -> str:
     """Why, as the audit log keeps it. Raises Invalid."""
-    words = checked_words(order.reason)
-    if not words:
-        raise Invalid(errors=[FieldError("/reason", "say why: it is kept in the audit log")])
-    return words
+    return demanded_words(order.reason)
 
 
 def _note(

@@ -14,8 +14,6 @@ from main_server.users.viewer import Viewer
 USUAL = timedelta(days=30)
 _NUMBER, _BETWEEN = re.compile(r"\A\+[1-9][0-9]{1,14}\Z"), re.compile(r"[ ()/.-]")
 _REASON = re.compile(r"\A[a-z_]{1,32}\Z")
-_NUMBER_IN_WORDS = re.compile(r"\+[ ()/.-]?[1-9](?:[ ()/.-]{0,2}[0-9]){5}")
-MOST_WORDS = 500
 _MAC = 32
 _MOST_MACS = 8
 FIRST, _AHEAD = datetime(2020, 1, 1, tzinfo=UTC), timedelta(minutes=5)
@@ -80,22 +78,6 @@ def reason_in(text: str | None) -> str | None:
     if text and not _REASON.match(text):
         raise Invalid(errors=[FieldError("/reason", "is none of the reasons of a failure")])
     return text or None
-
-
-def checked_words(text: str, pointer: str = "/reason") -> str:
-    """Why somebody does what the audit log keeps for good: so no number may be in it (I6)."""
-    words = text.strip()
-    if len(words) > MOST_WORDS:
-        raise Invalid(errors=[FieldError(pointer, f"is longer than {MOST_WORDS} characters")])
-    if holds_number(words):
-        said = "leave the number out: what is written here is kept for good"
-        raise Invalid(errors=[FieldError(pointer, said)])
-    return words
-
-
-def holds_number(text: str) -> bool:
-    """Whether somebody's number may be in it."""
-    return _NUMBER_IN_WORDS.search(text) is not None
 
 
 def _aware(moment: datetime) -> datetime:

@@ -19,8 +19,8 @@ from main_server.audit.chain import Entry
 from main_server.database import transact
 from main_server.keys.service import Keyring
 from main_server.reading import repository
-from main_server.reading.asking import checked_words
 from main_server.reading.scope import is_own, may_see
+from main_server.reasons import checked_words
 from main_server.users.viewer import Viewer
 
 

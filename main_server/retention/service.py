@@ -20,7 +20,7 @@ from main_server.audit.chain import Entry
 from main_server.clients import repository as clients
 from main_server.database import transact
 from main_server.domains import repository as domains
-from main_server.reading.asking import checked_words
+from main_server.reasons import demanded_words
 from main_server.retention.holds import repository
 from main_server.retention.holds.repository import Hold
 from main_server.retention.policy import check_days
@@ -81,7 +81,7 @@ def set_hold(
     engine: Engine, asker: Asker, subject: Subject, reason: str, hold_id: UUID, now: datetime
 ) -> Hold:
     """`hold_id` is new: with the same one again, as after a lost answer, nothing is done twice."""
-    words, moment = _why(reason), from_ms(to_ms(now))
+    words, moment = demanded_words(reason), from_ms(to_ms(now))
 
     def work(connection: Connection) -> Hold:
         repository.own(connection)
@@ -106,7 +106,7 @@ def set_hold(
 
 def lift_hold(engine: Engine, asker: Asker, hold_id: UUID, reason: str, now: datetime) -> Hold:
     """Raises NotFound for another domain's, too (I12)."""
-    words = _why(reason)
+    words = demanded_words(reason)
 
     def work(connection: Connection) -> Hold:
         repository.own(connection)
@@ -178,13 +178,6 @@ def _demand_there(connection: Connection, subject: Subject) -> None:
         there = domains.find(connection, subject.domain)
     if there is None:
         raise NotFound(f"There is no such {'client' if subject.client_id else 'domain'}.")
-
-
-def _why(reason: str) -> str:
-    words = checked_words(reason)
-    if not words:
-        raise Invalid(errors=[FieldError("/reason", "say why: it is kept in the audit log")])
-    return words
 
 
 def _note(

@@ -21,7 +21,7 @@ from main_server.sessions.tokens import tokens_of
 from main_server.sessions.viewing import Seen, seen_by
 from main_server.users import links
 from main_server.users import service as people
-from main_server.users.passwords import check_password
+from main_server.users.guessing import check_password
 
 
 def create_router(context: Context) -> APIRouter:
@@ -51,7 +51,7 @@ def create_router(context: Context) -> APIRouter:
         user = await context.ledger.run(links.whose, wanted.token, _now(context))
         if not serves(caller, user.domain):
             raise links.refused()
-        check_password(wanted.new, user.name)
+        check_password(wanted.new, user.domain, user.name)
         hashed = await context.passwords.hash(wanted.new)
         await context.ledger.run(links.set_password, wanted.token, hashed, _now(context))
         signer = context.keyring.token_signer()
@@ -66,7 +66,7 @@ async def _change(context: Context, asker: Seen, wanted: PasswordChange) -> None
     user = asker.user
     tried = await check_present(context, asker, wanted.current)
     await context.ledger.run(sessions.forgive, tried)
-    check_password(wanted.new, user.name)
+    check_password(wanted.new, user.domain, user.name)
     hashed = await context.passwords.hash(wanted.new)
     actor = asker.viewer.actor
     await context.ledger.run(people.set_password, user, hashed, _now(context), actor)

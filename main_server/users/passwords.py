@@ -1,4 +1,4 @@
-"""Passwords: what they must be like, and how they are kept: Argon2id, never themselves.
+"""Passwords, and how they are kept: Argon2id, never themselves. What they must be like: `guessing`.
 
 Hashing takes long and much memory on purpose. So it has threads of its own, few of them, and a
 queue that ends, and gives way: who tries passwords by the thousand must not keep the ledger's
@@ -16,12 +16,10 @@ from typing import TypeVar
 from argon2 import Parameters, PasswordHasher, extract_parameters
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from gatepost.errors import Invalid, TooManyTries
-from gatepost.safety import FEWEST_CHARACTERS, SAMPLES
+from gatepost.errors import TooManyTries
+from main_server.users.guessing import MOST_CHARACTERS
 
-MOST_CHARACTERS = 256
 THREADS, MOST_WAITING = 2, 32
-SHORTEST_NAME = 4
 NICE = 10
 T = TypeVar("T")
 
@@ -57,23 +55,6 @@ class Costs:
 
 
 _COSTS = Costs(_HASHER, *_FORMER)
-
-
-def check_password(password: str, name: str) -> None:
-    """Raises Invalid unless it will do: length is what counts, so no rules on kinds of letters."""
-    password = _normal(password)
-    plain = password.lower()
-    if not FEWEST_CHARACTERS <= len(password) <= MOST_CHARACTERS:
-        raise Invalid(f"A password has {FEWEST_CHARACTERS} to {MOST_CHARACTERS} characters.")
-    if len(set(password)) < FEWEST_CHARACTERS // 2:
-        raise Invalid("This password repeats a few characters. Take a longer phrase.")
-    if plain.rstrip("0123456789!.") in SAMPLES or _holds_name(plain, name):
-        raise Invalid("This password can be guessed: it is a well-known one, or holds your name.")
-
-
-def _holds_name(plain: str, name: str) -> bool:
-    """Of short names nothing can be said: they are in many words."""
-    return len(name) >= SHORTEST_NAME and name in plain
 
 
 def hash_password(password: str) -> str:

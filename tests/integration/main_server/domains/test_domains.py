@@ -269,7 +269,7 @@ def test_with_their_sessions_end_the_links_for_their_passwords(engine: Engine, d
     links.set_password(engine, link, HASH, people.now)
 
 
-@pytest.mark.parametrize("reason", ["", "  ", "x" * 501])
+@pytest.mark.parametrize("reason", ["", "  ", "x" * 501, "asked by 0049 155 1234567"])
 def test_who_disables_one_says_why(engine: Engine, domain: str, reason: str) -> None:
     with pytest.raises(Invalid):
         service.disable(engine, domain, reason, NOW, ACTOR)

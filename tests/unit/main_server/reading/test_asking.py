@@ -9,7 +9,6 @@ from gatepost.errors import Invalid
 from gatepost.ids import first_id_at
 from main_server.reading.asking import (
     asked_by,
-    checked_words,
     instant,
     macs_of,
     number_in,
@@ -85,20 +84,6 @@ def test_what_no_index_knows_is_refused(text: str) -> None:
             asked_by(USER, domain, client)
     with pytest.raises(Invalid):
         reason_in(text)
-
-
-@pytest.mark.parametrize("words", ["", " by ticket 4711-2026111812 ", "+4 of them", "x" * 500])
-def test_why_somebody_does_it_is_kept_as_it_was_written(words: str) -> None:
-    assert checked_words(words) == words.strip()
-
-
-@pytest.mark.parametrize(
-    "words", ["x" * 501, "call +491701234567", "of +49 (170) 123-45.67 he said"]
-)
-def test_no_number_gets_into_the_audit_log_by_way_of_a_reason(words: str) -> None:
-    with pytest.raises(Invalid) as refused:
-        checked_words(words)
-    assert "170" not in str(refused.value.errors)
 
 
 @pytest.mark.parametrize("text", ["+491701234567", " +49 170/123-45.67", "+49 (170) 1234567"])

@@ -1,37 +1,15 @@
-"""Passwords: what will do, and that a wrong one costs as much as a name that nobody has."""
+"""Passwords as they are kept, and that a wrong one costs as much as a name that nobody has."""
 
 import os
 
 import pytest
 from argon2 import PasswordHasher, extract_parameters
 
-from gatepost.errors import Invalid, TooManyTries
+from gatepost.errors import TooManyTries
 from main_server.users import passwords
-from main_server.users.passwords import Costs, Passwords, check_password, hash_password, is_right
+from main_server.users.passwords import Costs, Passwords, hash_password, is_right
 
 GOOD = "a long walk in the fog"
-
-
-@pytest.mark.parametrize(
-    "password",
-    ["", "short", "x" * 11, "abababababab", "x" * 257, "Changeme12345", "alice in wonderland"],
-)
-def test_what_can_be_guessed_will_not_do(password: str) -> None:
-    with pytest.raises(Invalid) as refused:
-        check_password(password, "alice")
-    assert not password or password not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    "password", [GOOD, "correct horse battery", "пароль из слов", "x1!" * 5 + "abc"]
-)
-def test_what_is_long_will_do(password: str) -> None:
-    check_password(password, "alice")
-
-
-@pytest.mark.parametrize("name", ["a", "fog", "ong"])
-def test_a_short_name_is_in_many_a_good_one(name: str) -> None:
-    check_password(GOOD, name)
 
 
 def test_it_costs_what_it_must() -> None:
@@ -121,8 +99,6 @@ def test_what_looks_the_same_is_the_same() -> None:
     composed, apart = "caf\u00e9 au lait, s'il vous", "cafe\u0301 au lait, s'il vous"
     assert is_right(hash_password(composed), apart)
     assert is_right(hash_password(apart), composed)
-    with pytest.raises(Invalid):
-        check_password("e\u0301" * 6 + "abcdef"[:5], "alice")
     assert not is_right(hash_password(composed), "cafe au lait, s'il vous")
 
 
