@@ -1,3 +1,3 @@
 """Gatepost: what the services share, and what a partner installs (SDK and command line)."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

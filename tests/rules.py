@@ -22,7 +22,7 @@ class Alert:
     severity: str
     summary: str
     command: str
-    runbook: str
+    runbook_url: str
 
 
 @dataclass(frozen=True, slots=True)

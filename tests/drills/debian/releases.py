@@ -12,7 +12,7 @@ from infra.dev.python import download
 
 _PARTS = (
     *("gatepost", "proxy", "worker", "main_server", "portal", "analytics", "migrations"),
-    *("systemd", "infra", "locks", "pyproject.toml"),
+    *("systemd", "infra", "locks", "docs", "pyproject.toml", "LICENSE"),
 )
 _MIGRATION = '''"""Of a drill."""
 

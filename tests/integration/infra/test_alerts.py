@@ -1,18 +1,41 @@
-"""The rules that come with Gatepost, checked and played by Prometheus's own checker."""
+"""The rules that come with Gatepost, checked and played by Prometheus's own checker: those of its
+wheel, as whoever has installed it finds them.
+"""
 
 import re
 import subprocess
+import zipfile
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import pytest
 import yaml
 
+from infra.dev.commands.build import build
 from infra.dev.paths import ROOT
 from infra.dev.prometheus import Program, find
 from tests.rules import FILES, FOLDER, Alert, read_alerts
 
 PLAYED: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("alerts.yaml").read_text())
 ALERTS = {alert.name: alert for alert in read_alerts()}
+SHIPPED = "gatepost/install/shipped/"
+RUNBOOK = "https://docs.example.com/runbook.html"
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What comes along in the wheel, as it is on a machine."""
+    folder = tmp_path_factory.mktemp("release")
+    with zipfile.ZipFile(build(ROOT, folder)) as wheel:
+        wheel.extractall(folder, [name for name in wheel.namelist() if name.startswith(SHIPPED)])
+        licences = [name for name in wheel.namelist() if name.endswith("/licenses/LICENSE")]
+    assert len(licences) == 1
+    return folder / SHIPPED
+
+
+def rules_in(folder: Path) -> list[Path]:
+    return sorted((folder / "prometheus").glob("*.rules.yaml"))
 
 
 def check(program: Program, *arguments: str | Path, folder: Path = ROOT) -> None:
@@ -21,9 +44,27 @@ def check(program: Program, *arguments: str | Path, folder: Path = ROOT) -> None
     assert said.returncode == 0, said.stdout + said.stderr
 
 
-def test_rules_and_configuration_are_valid() -> None:
-    check(Program.PROMTOOL, "check", "rules", "--lint-fatal", *FILES)
-    check(Program.PROMTOOL, "check", "config", "prometheus.yaml", folder=FOLDER)
+def test_rules_and_configuration_are_valid(shipped: Path) -> None:
+    check(Program.PROMTOOL, "check", "rules", "--lint-fatal", *rules_in(shipped))
+    check(Program.PROMTOOL, "check", "config", "prometheus.yaml", folder=shipped / "prometheus")
+
+
+def test_a_release_has_what_those_who_run_it_are_given(shipped: Path) -> None:
+    assert [file.name for file in rules_in(shipped)] == [file.name for file in FILES]
+    for place in ("prometheus", "grafana/dashboards", "docs"):
+        here = ROOT / (place if place == "docs" else f"infra/{place}")
+        names = {str(file.relative_to(here)) for file in here.rglob("*") if file.is_file()}
+        names = {name for name in names if "__pycache__" not in name}
+        there = shipped / place
+        found = {str(file.relative_to(there)) for file in there.rglob("*") if file.is_file()}
+        assert found == names
+    for name in ("haproxy.cfg", "replicated.cnf", "my.cnf", "grafana/provisioning.yaml"):
+        assert (shipped / name).read_bytes() == (ROOT / "infra" / name).read_bytes()
+
+
+def test_links_to_the_runbook_are_absolute_by_a_setting() -> None:
+    said = yaml.safe_load((FOLDER / "prometheus.yaml").read_text())
+    assert urlsplit(said["global"]["external_labels"]["runbook"]).scheme == "https"
 
 
 def test_the_example_of_a_route_is_valid_and_tells_pages_from_tickets() -> None:
@@ -45,7 +86,7 @@ def test_each_is_played() -> None:
     assert PLAYED.keys() == ALERTS.keys()
 
 
-def test_each_fires_when_it_must_and_not_before(tmp_path: Path) -> None:
+def test_each_fires_when_it_must_and_not_before(shipped: Path, tmp_path: Path) -> None:
     """Two runs of promtool for all, by their steps. What must not fire is played together."""
     for step in ("1m", "30m"):
         played = {name: play for name, play in PLAYED.items() if _step(play) == step}
@@ -54,7 +95,7 @@ def test_each_fires_when_it_must_and_not_before(tmp_path: Path) -> None:
         moments = [{"alertname": name, "eval_time": play["at"]} for name, play in played.items()]
         tests.append(_played(quiet, moments, step))
         file = tmp_path / f"{step}.test.yaml"
-        document = {"rule_files": [str(one) for one in FILES], "tests": tests}
+        document = {"rule_files": [str(one) for one in rules_in(shipped)], "tests": tests}
         file.write_text(yaml.safe_dump({"evaluation_interval": step, **document}))
         check(Program.PROMTOOL, "test", "rules", file)
 
@@ -64,7 +105,8 @@ def _step(play: dict[str, Any]) -> str:
 
 
 def _fires(alert: Alert, play: dict[str, Any]) -> dict[str, Any]:
-    said = {"summary": play["says"], "command": alert.command, "runbook": alert.runbook}
+    url = alert.runbook_url.replace("{{ $externalLabels.runbook }}", RUNBOOK)
+    said = {"summary": play["says"], "command": alert.command, "runbook_url": url}
     fires = [
         {"exp_labels": {"severity": alert.severity, **play["labels"]}, "exp_annotations": said}
     ]
@@ -83,4 +125,6 @@ def _before(waits: str) -> str:
 
 def _played(series: dict[str, Any], moments: list[dict[str, Any]], step: str) -> dict[str, Any]:
     given = [{"series": name, "values": str(values)} for name, values in series.items()]
-    return {"interval": step, "input_series": given, "alert_rule_test": moments}
+    labels = {"runbook": RUNBOOK}
+    series = {"interval": step, "input_series": given, "external_labels": labels}
+    return series | {"alert_rule_test": moments}
