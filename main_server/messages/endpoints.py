@@ -1,5 +1,6 @@
 """What workers and proxies ask about messages: register, deliver, settle, and where one stands."""
 
+import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 from uuid import UUID
@@ -36,11 +37,15 @@ from main_server.pauses.service import list_paused_queues
 T = TypeVar("T")
 
 MAX_BYTES = 32 * 1024 * 1024
+MAX_COMMAS = 64 * MAX_ITEMS
+"""An item has a dozen: millions of tiny ones would take the decoder longer than others can wait."""
+LOOKED_AT = 1024 * 1024
+"""So much of a body at a time."""
 
 
 def create_posts(context: Context) -> list[HotPost]:
     async def register_messages(scope: Scope, receive: Receive) -> bytes:
-        wanted = await _read(receive, decode_register_request)
+        wanted = await read_items(receive, decode_register_request)
         _bound(wanted.envelopes)
         spans = begin_registering(context.tracer, wanted.envelopes)
         results = await context.ledger.run(
@@ -55,7 +60,7 @@ def create_posts(context: Context) -> list[HotPost]:
         return encode_json(RegisterAnswer(results))
 
     async def deliver_messages(scope: Scope, receive: Receive) -> bytes:
-        offers = (await _read(receive, decode_deliver_request)).deliveries
+        offers = (await read_items(receive, decode_deliver_request)).deliveries
         _bound(offers)
         spans = begin_delivering(context.tracer, offers)
         results = await context.ledger.run(deliver, context.keyring, context.clock, offers)
@@ -66,7 +71,7 @@ def create_posts(context: Context) -> list[HotPost]:
         return encode_json(DeliverAnswer(results))
 
     async def settle_messages(scope: Scope, receive: Receive) -> bytes:
-        items = (await _read(receive, decode_settle_request)).settlements
+        items = (await read_items(receive, decode_settle_request)).settlements
         _bound(items)
         unstorable = await context.ledger.run(settle, context.keyring, items)
         context_of(scope).fields["settlements"] = len(items)
@@ -103,8 +108,11 @@ def create_router(context: Context) -> APIRouter:
     return router
 
 
-async def _read(receive: Receive, decode: Callable[[bytes], T]) -> T:
+async def read_items(receive: Receive, decode: Callable[[bytes], T]) -> T:
     body = await read_body(receive, MAX_BYTES)
+    if len(body) > LOOKED_AT:
+        await asyncio.sleep(0)  # to put its pieces together has taken its time already
+    _check_commas(body)
     try:
         return decode(body)
     except msgspec.ValidationError as error:
@@ -113,6 +121,18 @@ async def _read(receive: Receive, decode: Callable[[bytes], T]) -> T:
         raise Malformed() from None
 
 
+def _check_commas(body: bytes) -> None:
+    commas = 0
+    for at in range(0, len(body), LOOKED_AT):
+        commas += body.count(b",", at, at + LOOKED_AT)
+        if commas > MAX_COMMAS:
+            raise _too_many()
+
+
 def _bound(items: list[T]) -> None:
     if len(items) > MAX_ITEMS:
-        raise Invalid(errors=[FieldError("", f"holds more than {MAX_ITEMS} items")])
+        raise _too_many()
+
+
+def _too_many() -> Invalid:
+    return Invalid(errors=[FieldError("", f"holds more than {MAX_ITEMS} items")])
