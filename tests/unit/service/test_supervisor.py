@@ -156,6 +156,12 @@ def test_it_is_ready_when_every_child_has_been_heard(service: Tiny) -> None:
     assert len(service.children) == 2
 
 
+def test_what_was_imported_is_not_looked_through_for_garbage(service: Tiny) -> None:
+    """It takes a twentieth of a second and more, in which a process answers nobody."""
+    answer = httpx.get(f"http://127.0.0.1:{service.port}/", trust_env=False)
+    assert answer.json()["frozen"] > 10_000
+
+
 def test_a_childs_problem_is_the_services(tmp_path: Path) -> None:
     with tiny(tmp_path, problem="it does not answer") as running:
         eventually(lambda: "thing" in running.readiness()[1].get("checks", {}), "heard")

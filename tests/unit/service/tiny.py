@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import gc
 import json
 import os
 import time
@@ -45,7 +46,8 @@ async def main(settings: TinySettings, child: Child) -> None:
         if scope["path"] == "/slow":
             child.log.info("slow.begun")
             await asyncio.sleep(0.5)
-        await respond(send, 200, json.dumps({"pid": os.getpid()}).encode())
+        said = {"pid": os.getpid(), "frozen": gc.get_freeze_count()}
+        await respond(send, 200, json.dumps(said).encode())
 
     async def crash_loop() -> None:
         await crash.wait()
