@@ -4,7 +4,6 @@ Of its parent a child keeps its listeners and the pipe by which it tells how it 
 """
 
 import asyncio
-import gc
 import json
 import os
 import signal
@@ -103,9 +102,6 @@ def _be_child(
         for descriptor in _open_descriptors():
             if descriptor not in keep:
                 os.close(descriptor)
-        # What was imported stays: to look through all of it for garbage takes a twentieth of a
-        # second, in which nobody is answered.
-        gc.freeze()
         uvloop.run(main())
         code = 0
     except BaseException as error:  # whatever it was: say it, and die
