@@ -190,6 +190,10 @@ class ServiceSettings(Block):
     """In production, what is unsafe is refused at the start."""
     log: Logging = Logging()
 
+    def try_files(self) -> None:
+        """Raises ConfigurationError if a file that is named can't be used. Those of a service its
+        Service reads."""
+
     def of_instance(self, number: int) -> Self:
         """As another instance on the same machine has them: its ports are further up."""
         moved = {

@@ -108,6 +108,7 @@ def _read(one: Configured, file: Path) -> ServiceSettings:
         settings: ServiceSettings = one.read(file)
         return settings
     settings = load(one, file)
+    settings.try_files()
     refuse_unsafe(settings)
     return settings
 

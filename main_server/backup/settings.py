@@ -6,8 +6,11 @@ from typing import Annotated
 
 from pydantic import Field, SecretStr, model_validator
 
+from gatepost.errors import ConfigurationError
 from gatepost.safety import private_file_faults
 from gatepost.settings import Block, ServiceSettings
+from main_server.backup.content import Opened, find_all
+from main_server.keys.backup.form import read_passphrase
 from main_server.settings import Database
 
 SCRATCH = "_drill"
@@ -62,6 +65,13 @@ class Store(Block):
     def faults(self) -> list[str]:
         return private_file_faults(self.passphrase_file)
 
+    def try_passphrase(self) -> None:
+        """Raises ConfigurationError if it can't be read, or doesn't open the newest backup."""
+        passphrase = read_passphrase(self.passphrase_file)
+        assert passphrase is not None
+        if self.folder.is_dir() and (made := find_all(self.folder)):
+            Opened(made[-1], passphrase)
+
 
 class BackupSettings(ServiceSettings):
     database: Read = Read()
@@ -70,6 +80,12 @@ class BackupSettings(ServiceSettings):
     drill: Scratch | None = None
     metrics_folder: Path | None = None
     """Of the node exporter's textfile collector."""
+
+    def try_files(self) -> None:
+        try:
+            self.store.try_passphrase()
+        except PermissionError as error:
+            raise ConfigurationError(f"{error.filename} can't be read: {error.strerror}") from error
 
     @model_validator(mode="after")
     def _apart(self) -> "BackupSettings":

@@ -14,6 +14,8 @@ from main_server.doctor import repository
 from main_server.doctor.asking import Here, here, of_ledger
 from main_server.keys.key_file import read_master_keys
 
+KEPT_IN = "/var/backups/gatepost/keys/keys.backup"
+"""As in the sample of settings."""
 MADE_EVERY = timedelta(hours=3)
 """A running main server makes a new list every hour, and a machine may have been busy."""
 
@@ -36,12 +38,12 @@ def see_keys(one: Here, connection: Connection) -> Findings:
 def see_key_backup(one: Here) -> Findings:
     """Of keys there is one generation, written anew whenever one is destroyed."""
     file = one.settings.keys.backup_file
-    make = f"gatepost keys backup FILE --config {one.file}"
+    make = f"gatepost keys backup {file or KEPT_IN} --config {one.file}"
     if file is None:
         if one.settings.environment == "production":
             yield warning("keys.backup_file is not set: no backup of keys is kept", make)
     elif not file.exists():
-        yield wrong(f"there is no {file} yet", make.replace("FILE", str(file), 1))
+        yield wrong(f"there is no {file} yet", make)
     else:
         yield fine(f"{file} is there")
 
@@ -86,21 +88,21 @@ LOOKS = (
         name="keys",
         at="whether the master key file opens what is stored",
         why="what it doesn't open nobody reads again",
-        mend="gatepost keys list --config FILE",
+        mend="gatepost keys list",
         see=of_ledger(see_keys),
     ),
     Look(
         name="keys-backup",
         at="whether a backup of the keys is kept",
         why="without the keys a backup of the ledger can't be read",
-        mend="gatepost keys backup FILE",
+        mend=f"gatepost keys backup {KEPT_IN}",
         see=here(see_key_backup),
     ),
     Look(
         name="revoked",
         at="how old the list of revoked certificates is, and whether it still counts",
         why="without a list that counts everybody is refused",
-        mend="gatepost crl publish --config FILE",
+        mend="gatepost crl publish",
         see=here(see_revoked),
     ),
     Look(

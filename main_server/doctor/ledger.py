@@ -18,7 +18,7 @@ from main_server.checks import ledger_faults, read_variables
 from main_server.doctor import repository
 from main_server.doctor.asking import Here, asking, here, of_ledger
 from main_server.keys.repository import read_time
-from main_server.messages.partitions import DAYS_AHEAD, TABLES, days_ahead
+from main_server.messages.partitions import DAYS_AHEAD, TABLES, days_ahead, gaps
 from main_server.watching.repository import Connections, read_connections
 
 OLDEST = {"MariaDB": (10, 11), "MySQL": (8, 0)}
@@ -107,6 +107,10 @@ def see_partitions(one: Here, connection: Connection) -> Iterator[Finding]:
     today = from_ms(to_ms(datetime.now(UTC))).date()
     restart = one.site.start("main_server", again=True)
     for table in TABLES:
+        if missing := gaps(connection, table, today):
+            yield wrong(
+                f"{table}: there is no partition of {', '.join(map(str, missing))}", restart
+            )
         yield judge_partitions(table, days_ahead(connection, table, today), restart)
 
 
@@ -168,12 +172,12 @@ LOOKS = (
         name="ledger-schema",
         at="whether the tables are of this release",
         why="a main server waits until they are",
-        mend="gatepost db upgrade --config FILE",
+        mend="gatepost db upgrade",
         see=of_ledger(see_schema),
     ),
     Look(
         name="partitions",
-        at="for how many days ahead there are partitions",
+        at="for how many days ahead there are partitions, and whether one is missing between them",
         why="without them rows go into the last partition, and to divide that holds everybody up",
         mend="systemctl restart gatepost-main-server",
         see=of_ledger(see_partitions),

@@ -1,7 +1,8 @@
 """The partitions of `messages` and `attempts`: a day each, so that a day can be dropped at once.
 
 A range of UUIDv7 ids is a range of time. Behind the last day stands a MAXVALUE partition that must
-stay empty: dividing it costs nothing as long as it is.
+stay empty: dividing it costs nothing as long as it is. So does dividing a day to come, where one is
+missing before it.
 
 MariaDB writes down the names of a table's partitions in a file that it never flushes. Until the
 kernel does, half a minute later, a power cut empties that file, and the table can't be read any
@@ -31,7 +32,7 @@ def ensure_partitions(engine: Engine, today: date) -> list[date]:
     made = [transact(engine, partial(_ensure, table=table, today=today)) for table in TABLES]
     if any(made):
         os.sync()
-    return max(made, key=len)
+    return sorted({day for days in made for day in days})
 
 
 def _ensure(connection: Connection, table: str, today: date) -> list[date]:
@@ -41,20 +42,28 @@ def _ensure(connection: Connection, table: str, today: date) -> list[date]:
         return []
     try:
         missing = missing_days(list_names(connection, table), today)
-        if missing:
-            connection.execute(text("SET SESSION lock_wait_timeout = 5"))
-            connection.execute(text(reorganize(table, missing)))
-        return missing
+        connection.execute(text("SET SESSION lock_wait_timeout = 5"))
+        for divided, days in missing.items():
+            connection.execute(text(reorganize(table, days, divided)))
+        return [day for days in missing.values() for day in days]
     finally:
         connection.execute(text("SET SESSION lock_wait_timeout = DEFAULT"))
         connection.execute(text("SELECT RELEASE_LOCK(:name)"), {"name": LOCK})
 
 
-def missing_days(existing: Iterable[str], today: date) -> list[date]:
-    """Only days after the last one there is: earlier ones can't be added behind it."""
-    days = [today + timedelta(days=n) for n in range(-1, DAYS_AHEAD + 1)]
-    latest = max((name for name in existing if name != LAST), default="")
-    return [day for day in days if partition_name(day) > latest]
+def missing_days(existing: Iterable[str], today: date) -> dict[str, list[date]]:
+    """Those from yesterday to two weeks ahead, by the partition that is divided for them.
+
+    Of a day that has begun none is put before another: what lies there would have to move.
+    """
+    names = sorted(name for name in existing if name != LAST)
+    found: dict[str, list[date]] = {}
+    for day in (today + timedelta(days=n) for n in range(-1, DAYS_AHEAD + 1)):
+        name = partition_name(day)
+        following = next((one for one in names if one >= name), LAST)
+        if following == LAST or (following != name and day > today):
+            found.setdefault(following, []).append(day)
+    return found
 
 
 def days_ahead(connection: Connection, table: str, today: date) -> int:
@@ -65,14 +74,27 @@ def days_ahead(connection: Connection, table: str, today: date) -> int:
     return (datetime.strptime(latest, "p%Y%m%d").date() - today).days
 
 
-def reorganize(table: str, days: Iterable[date]) -> str:
-    """The statement that divides the last partition. Its parts are dates, nothing that was sent."""
-    parts = [
-        f"PARTITION {partition_name(day)} VALUES LESS THAN (x'{_end_of(day).hex()}')"
-        for day in days
-    ]
-    parts.append(f"PARTITION {LAST} VALUES LESS THAN (MAXVALUE)")
-    return f"ALTER TABLE {table} REORGANIZE PARTITION {LAST} INTO ({', '.join(parts)})"
+def gaps(connection: Connection, table: str, today: date) -> list[date]:
+    """The days to come that have none, though a later one has."""
+    missing = missing_days(list_names(connection, table), today)
+    return [day for divided, days in missing.items() if divided != LAST for day in days]
+
+
+def reorganize(table: str, days: Iterable[date], divided: str = LAST) -> str:
+    """The statement that divides a partition. Its parts are dates, nothing that was sent."""
+    parts = [_part(day) for day in days]
+    parts.append(
+        f"PARTITION {LAST} VALUES LESS THAN (MAXVALUE)" if divided == LAST else _of(divided)
+    )
+    return f"ALTER TABLE {table} REORGANIZE PARTITION {divided} INTO ({', '.join(parts)})"
+
+
+def _of(name: str) -> str:
+    return _part(datetime.strptime(name, "p%Y%m%d").date())
+
+
+def _part(day: date) -> str:
+    return f"PARTITION {partition_name(day)} VALUES LESS THAN (x'{_end_of(day).hex()}')"
 
 
 def partition_name(day: date) -> str:

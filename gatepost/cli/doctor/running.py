@@ -8,10 +8,11 @@ import queue
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gatepost.cli.doctor.look import CantTell, Finding, Look, State, unknown
 from gatepost.cli.doctor.site import Site
+from gatepost.cli.doctor.typed import as_typed
 
 SECONDS = 10.0
 
@@ -26,9 +27,7 @@ class Seen:
     @property
     def command(self) -> str | None:
         """What mends it; of what is in order there is nothing to be mended."""
-        if self.finding.state is State.OK:
-            return None
-        return self.finding.command or self.look.mend
+        return None if self.finding.state is State.OK else self.finding.command
 
 
 def run_all(looks: Sequence[Look], site: Site, seconds: float = SECONDS) -> list[Seen]:
@@ -42,7 +41,15 @@ def run_all(looks: Sequence[Look], site: Site, seconds: float = SECONDS) -> list
         threading.Thread(target=work, args=(look,), name=look.name, daemon=True).start()
     found = dict(_collect(answers, len(looks), seconds))
     late = [unknown(f"it took longer than {seconds:g} s to look")]
-    return [Seen(look, one) for look in looks for one in found.get(look.name, late)]
+    return [_seen(look, one, site) for look in looks for one in found.get(look.name, late)]
+
+
+def _seen(look: Look, finding: Finding, site: Site) -> Seen:
+    """With its command as it is typed here."""
+    if finding.state is State.OK:
+        return Seen(look, finding)
+    command = as_typed(finding.command or look.mend, site)
+    return Seen(look, replace(finding, command=command))
 
 
 def _collect(

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gatepost.cli.configuration import checkouts_of, file_of
+from gatepost.cli.configuration import checkouts_of, file_of, is_running
 from gatepost.cli.configuring import configured, settings_class
 from gatepost.cli.doctor.systemd import Systemd
 from gatepost.cli.failure import Failure
@@ -66,6 +66,7 @@ class Site:
     def start(self, service: str, again: bool = False) -> str:
         """The command that starts a service, or what is called so, `again` if it runs."""
         if self.checkout:
+            again = again or is_running(self.folder)
             return "./dev down && ./dev up --detach" if again else "./dev up --detach"
         unit = f"gatepost-{service.replace('_', '-')}"
         unit += "@1" if service in TEMPLATES else ""

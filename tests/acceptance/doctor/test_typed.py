@@ -77,6 +77,7 @@ class Reader:
             return str(UUID_TEXT.findall(self.said)[0])
         return {
             "a new file": str(self._folder / fresh),
+            "the backup of the keys": str(self._folder / fresh),
             "a new folder": str(self._folder / fresh),
             "a new domain": f"{fresh}.example",
             "somebody new ": f"{fresh} ",

@@ -39,6 +39,7 @@ class Reader:
             "today": f"{datetime.now(UTC):%Y-%m-%d}",
             "hold": next(iter(_UUID.findall(self.said)), ""),
             "a new file": f"/root/f{self._fresh}",
+            "the backup of the keys": "/var/backups/gatepost/keys/keys.backup",
             "a new folder": f"/root/f{self._fresh}",
             "a new domain": f"d{self._fresh}.example",
             "somebody new ": f"p{self._fresh} ",

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import yaml
 from gatepost.cli.configuring import disagreements
 from gatepost.cli.main import run
 from gatepost.settings import ENVIRONMENT_NAMES, load
+from tests.backups import put_backup
 from worker.settings import WorkerSettings
 
 SECRET = "hunter2-canary-4711"
@@ -100,6 +102,28 @@ def test_what_can_not_be_used_is_not_shown_but_told(ask: Ask, put: Callable[...,
     assert code == 2
     assert "redis.password" in err
     assert SECRET not in out + err
+
+
+def test_the_passphrase_of_the_backups_is_tried(
+    ask: Ask, put: Callable[..., Path], tmp_path: Path
+) -> None:
+    """It is there, and it opens the newest backup."""
+    secret, folder = tmp_path / "passphrase", tmp_path / "backups"
+    store = {"folder": str(folder), "passphrase_file": str(secret)}
+    put("backup", environment="development", store=store)
+    for content, words in ((None, "can't be read"), ("short", "characters at least")):
+        if content is not None:
+            secret.write_text(content)
+        code, out, _ = ask("check")
+        assert (code, words in out) == (2, True), out
+    secret.write_text("long and never said")
+    assert ask("check")[0] == 0
+    put_backup(folder, "long and never said", datetime(2026, 11, 19, tzinfo=UTC))
+    assert ask("check")[0] == 0
+    secret.write_text("long, and that of another")
+    code, out, _ = ask("check")
+    assert (code, "the passphrase is another" in out) == (2, True), out
+    assert "never said" not in out
 
 
 def test_a_bad_file_of_domains_is_told(ask: Ask, put: Callable[..., Path], tmp_path: Path) -> None:

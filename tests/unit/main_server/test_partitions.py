@@ -36,12 +36,28 @@ def days(first: int, last: int) -> list[date]:
         (names(*days(-1, 0)), days(1, DAYS_AHEAD)),
         (names(*days(-90, -60)), days(-1, DAYS_AHEAD)),
         (names(*days(-1, DAYS_AHEAD + 30)), []),
-        # A gap can't be filled any more: partitions are only added behind the last.
-        (names(days(-1, -1)[0], days(5, 5)[0]), days(6, DAYS_AHEAD)),
     ],
 )
 def test_the_days_after_the_last_are_missing(existing: list[str], missing: list[date]) -> None:
-    assert missing_days(existing, TODAY) == missing
+    assert missing_days(existing, TODAY) == ({"pmax": missing} if missing else {})
+
+
+def test_one_that_is_missing_in_the_middle_is_made_unless_its_day_has_begun() -> None:
+    existing = names(*days(-1, 2), *days(5, 8), *days(10, DAYS_AHEAD))
+    assert missing_days(existing, TODAY) == {
+        partition_name(days(5, 5)[0]): days(3, 4),
+        partition_name(days(10, 10)[0]): days(9, 9),
+    }
+    assert missing_days(names(*days(1, DAYS_AHEAD)), TODAY) == {}
+
+
+def test_a_day_is_divided_for_those_before_it() -> None:
+    statement = reorganize("messages", [date(2030, 2, 28)], "p20300301")
+    assert statement == (
+        "ALTER TABLE messages REORGANIZE PARTITION p20300301 INTO ("
+        "PARTITION p20300228 VALUES LESS THAN (x'01ba0a9ce80000000000000000000000'), "
+        "PARTITION p20300301 VALUES LESS THAN (x'01ba0fc3440000000000000000000000'))"
+    )
 
 
 @given(
@@ -53,7 +69,9 @@ def test_day_after_day_there_is_always_one_for_today_and_tomorrow(
     existing, today = ["pmax"], first
     for pause in [0, *pauses]:
         today += timedelta(days=pause)
-        made = missing_days(existing, today)
+        missing = missing_days(existing, today)
+        assert missing.keys() <= {"pmax"}
+        made = missing.get("pmax", [])
         assert made == sorted(set(made))
         existing += map(partition_name, made)
         assert len(existing) == len(set(existing))

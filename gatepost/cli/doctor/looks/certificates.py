@@ -6,12 +6,14 @@ four: after the first quarter something keeps it from being renewed, in the last
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from cryptography import x509
 
 from gatepost.certificates import Unreadable, read_certificates
 from gatepost.cli.doctor.look import Finding, Look, fine, unknown, warning, wrong
+from gatepost.cli.doctor.looks.reissue import reissue
 from gatepost.cli.doctor.site import Site
 from gatepost.cli.words import duration, validity
 from gatepost.expiry import stage_of
@@ -21,14 +23,17 @@ from gatepost.settings import ServiceSettings, named, value_of
 
 def see_certificates(site: Site) -> Iterator[Finding]:
     now, seen = datetime.now(UTC), set[Path]()
+    main_server = site.parts.get("main_server")
+    ca = main_server.file if main_server is not None else None
     for part, settings in site.readable():
         renew = site.at_night(
             f"gatepost-certificates@{part.name}", f"gatepost cert renew --config {part.file}"
         )
-        for file in _files(settings, "cert_file"):
+        for file, key in _pairs(settings):
             if file not in seen:
                 seen.add(file)
-                yield from _of_file(file, lambda chain: judge_leaf(chain[0], now), renew)
+                judge = partial(_judge_own, file, key, ca, now)
+                yield from _of_file(file, judge, renew)
 
 
 def see_signers(site: Site) -> Iterator[Finding]:
@@ -38,6 +43,20 @@ def see_signers(site: Site) -> Iterator[Finding]:
             if file not in seen:
                 seen.add(file)
                 yield from _of_file(file, lambda trusted: judge_signers(trusted, now), None)
+
+
+def _judge_own(
+    file: Path, key: Path, ca: Path | None, now: datetime, chain: list[x509.Certificate]
+) -> Finding:
+    found = judge_leaf(chain[0], now)
+    if now < chain[0].not_valid_after_utc:
+        return found
+    words = (
+        found.found
+        if ca is not None
+        else f"{found.found}; the CA has to issue another, on its own machine"
+    )
+    return Finding(found.state, words, reissue(chain[0], file, key, ca))
 
 
 def judge_leaf(leaf: x509.Certificate, now: datetime) -> Finding:
@@ -72,6 +91,16 @@ def _files(settings: ServiceSettings, name: str) -> Iterator[Path]:
         value = value_of(settings, setting)
         if setting.split(".")[-1] == name and isinstance(value, Path):
             yield value
+
+
+def _pairs(settings: ServiceSettings) -> Iterator[tuple[Path, Path]]:
+    """Each certificate that a service has, and its key."""
+    for setting in named(type(settings), Path):
+        section, _, name = setting.rpartition(".")
+        if name == "cert_file":
+            cert, key = (value_of(settings, f"{section}.{one}") for one in (name, "key_file"))
+            if isinstance(cert, Path) and isinstance(key, Path):
+                yield cert, key
 
 
 def _of_file(

@@ -38,7 +38,8 @@ def see_services(site: Site) -> Iterator[Finding]:
         for name, settings in instances(site, part):
             assert part.service is not None
             answer = ask(part.service.ops(settings), "/readyz")
-            yield judge_readiness(name, answer, site.start(name))
+            stands_still = answer is None and bool(of_service(part.name, part.file))
+            yield judge_readiness(name, answer, site.start(name, again=stands_still))
 
 
 def judge_readiness(name: str, answer: bytes | None, start: str) -> Finding:

@@ -27,7 +27,7 @@ def _files(part: Part, settings: ServiceSettings) -> Iterator[Finding]:
     """What the settings name, read as the service reads it at its start. What is open to others
     another look says."""
     faults = settings.faults()
-    for read in part.service.files(settings) if part.service else ():
+    for read in part.service.files(settings) if part.service else (settings.try_files,):
         try:
             read()
         except ConfigurationError as error:

@@ -24,7 +24,7 @@ from gatepost.cli.doctor.site import Site
 from gatepost.cli.doctor.telling import document, in_order
 from gatepost.cli.failure import Failure
 
-SITE = Site(Path("/nowhere"), True, {})
+SITE = Site(Path("/nowhere"), False, {})
 
 
 def look(name: str, see: See) -> Look:

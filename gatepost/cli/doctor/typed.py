@@ -1,0 +1,36 @@
+"""Commands as they are typed where they are shown: a checkout has neither units nor the stores' own
+tools, and its own command is in its environment.
+"""
+
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+from gatepost.cli.doctor.site import Site
+
+AGAIN = "./dev down && ./dev up --detach"
+"""Starts everything anew, with the settings of the stores as they should be."""
+_LOOKED_AT = re.compile(r"^systemctl (?:status|--failed)\b.*$")
+_NOT_THERE = re.compile(
+    r"^(?:systemctl|systemd-tmpfiles|redis-cli|mariadb|cp|gatepost install)\b.*$"
+)
+_OURS = re.compile(r"(?<![\w./-])gatepost (?=[a-z])")
+
+
+def as_typed(command: str, site: Site) -> str:
+    """The command as whoever reads it here has to type it."""
+    if not site.checkout:
+        return command
+    if _LOOKED_AT.match(command):
+        return "./dev status"
+    if _NOT_THERE.match(command):
+        return AGAIN
+    return _OURS.sub(f"{shlex.quote(own_command(Path.cwd()))} ", command)
+
+
+def own_command(here: Path) -> str:
+    """`gatepost` as it runs: by its place below this folder, or by its whole name."""
+    program = Path(sys.executable).with_name("gatepost")
+    return os.path.relpath(program, here) if program.is_relative_to(here) else str(program)
