@@ -279,3 +279,18 @@ def test_not_found_needs_both_to_have_answered(site: Site) -> None:
         site.back("main_server", before)
         site.wait_ready()
         assert client.get(f"{MESSAGES}/{ids.new()}").status_code == 404
+
+
+def test_what_workers_ask_on_and_on_fills_no_log(site: Site) -> None:
+    """It is counted; who debugs sees it."""
+    (metrics,) = site.status["metrics"]["main_server"]
+    counted = re.compile(r'_requests_total\{route="(/internal/queues)",status="200"\} ([\d.]+)')
+
+    def polls() -> float:
+        said = httpx.get(metrics, trust_env=False).text
+        return sum(float(count) for _, count in counted.findall(said))
+
+    before = polls()
+    eventually(lambda: polls() >= before + 3, "workers ask")
+    polled = {"route": "/internal/queues", "status": 200, "level": "info"}
+    assert site.events("main_server", "request.served", **polled) == []
