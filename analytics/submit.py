@@ -23,6 +23,8 @@ from gatepost.sources import CREDENTIALS
 
 MAIN = Path(__file__).with_name("main.py")
 UTC_OPTION = "-Duser.timezone=UTC"
+NAMES = {"LC_ALL": "C.UTF-8"}
+"""Java finds no file whose name has an umlaut in it, where the locale has none."""
 OURS_ALONE = 0o077
 """The umask of Spark's processes: who has sent how much is nobody else's business."""
 
@@ -101,7 +103,7 @@ def run(
 
 def environment(settings: Spark, given: Mapping[str, str]) -> dict[str, str]:
     """The driver's Python is this one; on a cluster the operator may name the executors'."""
-    ours = {"PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_HOME": str(spark_home())}
+    ours = {"PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_HOME": str(spark_home()), **NAMES}
     if settings.java_home is not None:
         ours["JAVA_HOME"] = str(settings.java_home)
     elif "JAVA_HOME" not in given and shutil.which("java", path=given.get("PATH")) is None:

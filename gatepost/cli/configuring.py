@@ -69,7 +69,7 @@ def show(given: Path | None, service: str, file: Path | None, *, json: bool) -> 
     output = Output(json=json)
     kind = settings_class(_known(service))
     try:
-        settings, origins = load_with_origins(kind, file or file_of(_folder(given), service))
+        settings, origins = load_with_origins(kind, file or _there(_folder(given), service))
     except ConfigurationError as error:
         raise Failure("usage", error.detail) from None
     for name, _ in leaves(kind):
@@ -120,6 +120,13 @@ def _folder(given: Path | None) -> Path:
     places = [FOLDER, *checkouts_of(Path.cwd())]
     found = (place for place in places if any(file_of(place, n).exists() for n in configured()))
     return next(found, FOLDER)
+
+
+def _there(folder: Path, service: str) -> Path:
+    if not (file := file_of(folder, service)).exists():
+        words = f"No settings were found: there is no {file}."
+        raise Failure("usage", words, "Name the file: --config FILE.")
+    return file
 
 
 def _wanted(folder: Path, services: list[str]) -> list[tuple[str, Configured, Path]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from analytics.submit import NAMES
 from infra.dev.child import Child
 from infra.dev.engines.find import clean_environment
 from infra.dev.jvm import find_java
@@ -99,6 +100,7 @@ class SparkCluster:
     def _environment(self, place: Path) -> Mapping[str, str]:
         return {
             **clean_environment(),
+            **NAMES,
             "JAVA_HOME": str(find_java()),
             "SPARK_HOME": str(self._home),
             "SPARK_CONF_DIR": str(place),

@@ -20,7 +20,7 @@ from analytics.ledger.repository import Run
 from analytics.schema import VERSION
 from analytics.session import open_session
 from analytics.settings import AnalyticsSettings
-from analytics.submit import UTC_OPTION
+from analytics.submit import NAMES, UTC_OPTION
 from gatepost.logs import Log
 from infra.dev.engines import Engines, MariaServer
 from infra.dev.jvm import find_driver, find_java
@@ -49,7 +49,7 @@ def leftovers(tmp_path_factory: pytest.TempPathFactory) -> None:
 def spark() -> Iterator[SparkSession]:
     """As spark-submit would start it, in this process."""
     jar = str(find_driver())
-    os.environ["JAVA_HOME"] = str(find_java())
+    os.environ |= {"JAVA_HOME": str(find_java()), **NAMES}
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     conf = {
         "spark.jars": jar,

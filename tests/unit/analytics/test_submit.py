@@ -98,7 +98,8 @@ def test_without_the_driver_or_java_it_says_what_to_install(tmp_path: Path) -> N
 
 
 def test_the_address_is_the_loopback_only_where_all_is_one_process() -> None:
-    given = {"JAVA_HOME": "/java"}
+    given = {"JAVA_HOME": "/java", "LC_ALL": "C"}
+    assert submit.environment(Spark(), given)["LC_ALL"] == "C.UTF-8"
     assert submit.environment(Spark(), given)["SPARK_LOCAL_IP"] == "127.0.0.1"
     assert "SPARK_LOCAL_IP" not in submit.environment(Spark(master="spark://m:7077"), given)
     own = submit.environment(Spark(java_home=Path("/own")), given | {"PYSPARK_PYTHON": "/theirs"})

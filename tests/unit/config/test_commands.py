@@ -72,6 +72,8 @@ def test_where_nothing_is_it_says_so(ask: Ask) -> None:
     code, _, err = ask("check")
     assert code == 2
     assert "config.yaml" in err
+    for service in ("proxy", "backup"):
+        assert "No settings were found" in ask("show", service)[2]
 
 
 def test_what_is_no_service_is_told(ask: Ask) -> None:
