@@ -21,10 +21,11 @@ order what was found, why that matters, and the command that mends it or shows m
 is changed by looking. It works with all of it down: that is what it finds then.
 
 It finds the settings where `gatepost config check` does, in `/etc/gatepost`, or in the folder
-that `--folder` names; in a checkout, those of the stack that `./dev up` runs. What isn't on a
-machine isn't looked for there: one with a proxy alone is asked about the proxy. Each look has ten
-seconds. One that fails, or takes longer, is told as such and stops no other. Run it as root: as a
-service's user it says what it may not see, and the command to see it by.
+that `--folder` names; in a checkout, those of the stack that `./dev up` runs, and the commands are
+those that a checkout has. What isn't on a machine isn't looked for there: one with a proxy alone is
+asked about the proxy. Each look has ten seconds. One that fails, or takes longer, is told as such
+and stops no other. Run it as root: as a service's user it says what it may not see, and the command
+to see it by.
 
 | exit code | |
 |---|---|
