@@ -74,7 +74,7 @@ def create_api(context: Context) -> FastAPI:
         api.include_router(router)
 
     async def refuse(request: Request, error: Exception) -> Response:
-        return _refuse(context, request, in_our_words(error))
+        return _refuse(context, request, in_our_words(request, error))
 
     for kind in (GatepostError, HTTPException, RequestValidationError, Exception):
         api.add_exception_handler(kind, refuse)

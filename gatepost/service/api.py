@@ -11,6 +11,7 @@ from typing import Any
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from gatepost.errors import (
     FieldError,
@@ -94,7 +95,7 @@ def _check(
 
 async def _refuse(request: Request, error: Exception) -> Response:
     context = context_of(request.scope)
-    problem = describe(in_our_words(error), context.request_id)
+    problem = describe(in_our_words(request, error), context.request_id)
     context.fields["problem"] = problem.document["type"]
     return Response(
         problem.body(),
@@ -104,7 +105,7 @@ async def _refuse(request: Request, error: Exception) -> Response:
     )
 
 
-def in_our_words(error: Exception) -> Exception:
+def in_our_words(request: Request, error: Exception) -> Exception:
     """The framework's errors in our words: where and what, never what was sent."""
     if isinstance(error, RequestValidationError):
         places = [("/" + "/".join(str(p) for p in e["loc"][1:]), e["msg"]) for e in error.errors()]
@@ -112,5 +113,20 @@ def in_our_words(error: Exception) -> Exception:
     if isinstance(error, HTTPException) and error.status_code == 404:
         return NotFound()
     if isinstance(error, HTTPException) and error.status_code == 405:
-        return MethodNotAllowed((error.headers or {}).get("Allow", ""))
+        return MethodNotAllowed(", ".join(_methods_of(request)))
     return error
+
+
+def _methods_of(request: Request) -> list[str]:
+    """Every method that its path is served for. The framework names those of one route, and a path
+    has several."""
+    scopes = {method: {**request.scope, "method": method} for method in _METHODS}
+    routes = request.app.routes
+    return [
+        method
+        for method, scope in scopes.items()
+        if any(route.matches(scope)[0] is Match.FULL for route in routes)
+    ]
+
+
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 
 from gatepost.errors import NotFound, UnknownCertificate
 from gatepost.identity import Identity, Role
@@ -37,6 +37,15 @@ class Service:
         @self.api.get("/missing", dependencies=[worker])
         async def missing() -> None:
             raise NotFound
+
+        router = APIRouter(dependencies=[worker])
+        for method in ("PUT", "DELETE"):
+            router.add_api_route("/worked/{number}", worked, methods=[method])
+        self.api.include_router(router)
+
+        @self.api.patch("/worked/{number}/part", dependencies=[worker])
+        async def part() -> None:
+            pass
 
     def _identify(self, _request: Request) -> Identity:
         if self._caller is None:
@@ -105,7 +114,7 @@ async def test_every_refusal_is_a_problem_that_repeats_nothing(
     assert "canary" not in answer.text
     assert "Traceback" not in answer.text
     if status == 405:
-        assert answer.headers["allow"] == "GET"
+        assert answer.headers["allow"] == "GET, PUT, DELETE"
     if status == 422:
         assert answer.json()["errors"][0]["pointer"] == "/number"
 
