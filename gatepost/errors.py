@@ -153,6 +153,10 @@ class RateLimited(RetryableError):
     """Too many requests for this client: wait as Retry-After says."""
 
 
+class TooMuchAtOnce(RetryableError):
+    """Too many connections, or requests on one of them, are open at once. Let some end first."""
+
+
 class TooManyTries(RetryableError):
     """Too many tries in a row. Wait a moment before the next one."""
 

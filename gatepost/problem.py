@@ -55,6 +55,7 @@ KINDS: dict[type[errors.GatepostError], Kind] = {
     errors.Backlogged: Kind("backlogged", 503, "Too much is waiting"),
     errors.IntakePaused: Kind("intake-paused", 503, "Intake is paused"),
     errors.Draining: Kind("draining", 503, "This proxy is being stopped"),
+    errors.TooMuchAtOnce: Kind("too-much-at-once", 429, "Too much at once"),
     errors.RateLimited: Kind("rate-limited", 429, "Too many requests"),
     errors.Unavailable: Kind("unavailable", 503, "Not available"),
     errors.KeysUnavailable: Kind("keys-unavailable", 503, "A key is not available"),

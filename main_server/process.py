@@ -11,6 +11,7 @@ from gatepost.queue import Queues, connect
 from gatepost.service.api import HotPosts, create_api
 from gatepost.service.bodies import Bodies
 from gatepost.service.exporting import exporting
+from gatepost.service.live import Live
 from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, redis_loop
 from gatepost.service.requests import RequestMetrics, Requests
@@ -139,7 +140,7 @@ def _start_ports(
     strangers = PkiApp(context.ca, settings.trusted_proxies)
     pki = Requests(strangers, child.log, metrics, bodies=Bodies(PKI_BODIES_BYTES))
     loops.start(serve(app, child.listeners[0], watched.port, child.stop, watched.live))
-    loops.start(serve(pki, child.listeners[1], None, child.stop))
+    loops.start(serve(pki, child.listeners[1], None, child.stop, Live(child.log)))
 
 
 def create_app(context: Context) -> HotPosts:

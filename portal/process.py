@@ -6,7 +6,7 @@ from gatepost.clock import Clock
 from gatepost.loops import Loops
 from gatepost.service.bodies import Bodies
 from gatepost.service.calls import main_server_asked, main_server_client
-from gatepost.service.http import Live
+from gatepost.service.live import Live
 from gatepost.service.ops import needed
 from gatepost.service.replaced import Replaced
 from gatepost.service.requests import RequestMetrics, Requests

@@ -15,7 +15,7 @@ from gatepost.service.bodies import Bodies
 from gatepost.service.calls import main_server_asked, main_server_client
 from gatepost.service.draining import LastAnswers
 from gatepost.service.exporting import exporting
-from gatepost.service.http import Live
+from gatepost.service.live import Live
 from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, look, redis_loop
 from gatepost.service.replaced import Replaced

@@ -11,6 +11,9 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Header = tuple[bytes, bytes]
 
+REFUSAL = "gatepost.refusal"
+"""In a scope: the error for which the port refuses a request; what else is in it says nothing."""
+
 DISCARD_BYTES = 1 << 20
 """How much of a body that is too large is thrown away, so that its sender hears the answer."""
 

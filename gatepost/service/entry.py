@@ -20,6 +20,7 @@ from typing import Any, Generic, TypeVar
 from gatepost import __version__, metrics
 from gatepost.errors import ConfigurationError
 from gatepost.logs import start_logging
+from gatepost.service import sockets
 from gatepost.service.notify import Manager
 from gatepost.service.rereading import Rereading
 from gatepost.service.supervisor import Child, Supervisor
@@ -129,6 +130,7 @@ def bind(listen: Listen) -> socket.socket:
         )[0]
         sock = socket.socket(family, kind)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sockets.bound(sock)
         sock.bind(address)
         sock.listen(2048)
     except OSError as error:

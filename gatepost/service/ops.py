@@ -8,7 +8,8 @@ import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from gatepost.service.asgi import Receive, Scope, Send, respond
+from gatepost.problem import MEDIA_TYPE, describe
+from gatepost.service.asgi import REFUSAL, Receive, Scope, Send, respond
 
 
 class Check(NamedTuple):
@@ -38,6 +39,10 @@ _TEXT = b"text/plain; version=0.0.4; charset=utf-8"
 
 def operators_app(readiness: Readiness, exposition: Callable[[], bytes]) -> Any:
     async def app(scope: Scope, _receive: Receive, send: Send) -> None:
+        if refusal := scope.get(REFUSAL):
+            problem = describe(refusal)
+            await respond(send, problem.status, problem.body(), content_type=MEDIA_TYPE)
+            return
         match scope["path"]:
             case "/healthz":
                 await respond(send, 200, b'{"alive":true}')

@@ -18,7 +18,7 @@ from gatepost.errors import ConfigurationError
 from gatepost.logs import Log
 from gatepost.loops import pause
 from gatepost.revoked import Revoked, open_view
-from gatepost.service.http import Live
+from gatepost.service.live import Live
 from gatepost.tls import Port, TlsFiles, browser_context, read_trusted, server_context
 
 LOOK_SECONDS = 1.0
@@ -61,16 +61,14 @@ class Replaced:
     ) -> Port:
         """TLS for a port that others call; it shows what these files hold, and trusts these CAs
         beside ours (DER), later as well."""
-        port = self._show(lambda: server_context(files, self._refused, anchors()), files, live)
+        refused = live.turned_away.handshake
+        port = self._show(lambda: server_context(files, refused, anchors()), files, live)
         self._watch(["trust anchors"], anchors, port.renew)
         return port
 
     def open_browser_port(self, files: TlsFiles, live: Live) -> Port:
         """As open_port, for those who have no certificate."""
-        return self._show(lambda: browser_context(files, self._refused), files, live)
-
-    def _refused(self, why: str) -> None:
-        self._log.warning("tls.refused", reason=why)
+        return self._show(lambda: browser_context(files, live.turned_away.handshake), files, live)
 
     def _show(self, make: Callable[[], ssl.SSLContext], files: TlsFiles, live: Live) -> Port:
         port = live.port = Port(make)

@@ -20,7 +20,7 @@ from gatepost.errors import GatepostError, OutcomeUnknown, Unavailable
 from gatepost.logs import Log, failure
 from gatepost.metrics import LATENCY_SECONDS
 from gatepost.problem import MEDIA_TYPE, describe
-from gatepost.service.asgi import Header, Receive, Scope, Send, header, respond
+from gatepost.service.asgi import REFUSAL, Header, Receive, Scope, Send, header, respond
 from gatepost.service.bodies import Bodies, Receiving
 from gatepost.service.tracing import Span, Tracer
 from gatepost.trace import FORM
@@ -141,7 +141,7 @@ class Requests:
             await send(message)
 
         try:
-            await self._app(scope, body, send_with_id)
+            await self._serve(context, scope, body, send_with_id)
         except asyncio.CancelledError:  # this process ends: nobody has said that it came to nothing
             if not status:
                 error = Unavailable() if scope["method"] == "GET" else OutcomeUnknown()
@@ -152,15 +152,36 @@ class Requests:
                 await self._refuse(context, error, send_with_id)
         finally:
             body.end()
+        self._tell(context, scope["method"], status, time.perf_counter() - started)
+
+    async def _serve(self, context: Context, scope: Scope, receive: Receive, send: Send) -> None:
+        """Unless the port refuses it; that may show when half of its body has been read."""
+
+        def check() -> None:
+            if refusal := scope.get(REFUSAL):
+                context.fields["reason"] = refusal.detail
+                raise refusal
+
+        async def receive_checked() -> Any:
+            message = await receive()
+            check()
+            return message
+
+        check()
+        await self._app(scope, receive_checked, send)
+
+    def _tell(self, context: Context, method: str, status: int, seconds: float) -> None:
+        """Count the request, end its span, and write its one event."""
         if context.unexpected is not None:
             self._log_unexpected(context, context.unexpected)
-        seconds = time.perf_counter() - started
-        self._observe(context, scope["method"], status, seconds)
+        self._metrics.observe(context.route, status, seconds)
+        if context.span is not None:
+            context.span.end_request(method, context.route, status)
         is_idle = status == 304 or (context.is_poll and status == 200)
         write = self._log.debug if is_idle else self._log.info
         write(
             context.event,
-            method=scope["method"],
+            method=method,
             route=context.route,
             status=status,
             ms=round(seconds * 1000, 2),
@@ -168,11 +189,6 @@ class Requests:
             traceparent=context.traceparent,
             **context.fields,
         )
-
-    def _observe(self, context: Context, method: str, status: int, seconds: float) -> None:
-        self._metrics.observe(context.route, status, seconds)
-        if context.span is not None:
-            context.span.end_request(method, context.route, status)
 
     async def _refuse(self, context: Context, error: Exception, send: Send) -> None:
         problem = describe(error, context.request_id)

@@ -5,13 +5,14 @@ import contextlib
 import socket
 import ssl
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 
-from gatepost.service.http import BoundedHttp, Live, MutualTls, State
+from gatepost.service.acceptor import Acceptor
+from gatepost.service.http import BoundedHttp, MutualTls
+from gatepost.service.live import Live, State
 
-HANDSHAKE_SECONDS = 5
 KEEP_ALIVE_SECONDS = 75
 DRAIN_SECONDS = 20
 OPENING_SECONDS = 1.0
@@ -21,35 +22,30 @@ OPENING_SECONDS = 1.0
 class _Server(uvicorn.Server):
     """Bounds handshakes, and leaves the signals alone: the process has one handler for all."""
 
+    server_state: State
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn's, with a limit on handshakes: whoever says nothing must not stay."""
-        loop = asyncio.get_running_loop()
-        config = self.config
-        limits: dict[str, Any] = {"ssl_handshake_timeout": HANDSHAKE_SECONDS} if config.ssl else {}
-        self.servers = [
-            await loop.create_server(self._protocol, sock=sock, ssl=config.ssl, **limits)
-            for sock in sockets or []
-        ]
+        crowd, tls = self.server_state.live.crowd, self.config.ssl
+        self.acceptors = [Acceptor(sock, tls, crowd, self._protocol) for sock in sockets or []]
+        for acceptor in self.acceptors:
+            acceptor.start()
+        self.servers = cast(Any, self.acceptors)
         self.started = True
 
-    def _protocol(self) -> asyncio.Protocol:
+    def _protocol(self) -> BoundedHttp:
         protocol: Any = self.config.http_protocol_class
-        made: asyncio.Protocol = protocol(
+        made: BoundedHttp = protocol(
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
-        assert isinstance(self.server_state, State)
-        opening = self.server_state.opening
-        opening.add(made)
-        asyncio.get_running_loop().call_later(OPENING_SECONDS, opening.discard, made)
         return made
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn's, once those who were let in have come through the door."""
-        assert isinstance(self.server_state, State)
-        for server in self.servers:
-            server.close()
-        if self.server_state.opening:
-            await asyncio.sleep(OPENING_SECONDS)
+        for acceptor in self.acceptors:
+            acceptor.close()
+        if opening := [task for acceptor in self.acceptors for task in acceptor.opening]:
+            await asyncio.wait(opening, timeout=OPENING_SECONDS)
         await super().shutdown(sockets)
 
     @contextlib.contextmanager
@@ -62,9 +58,10 @@ async def serve(
     sock: socket.socket,
     tls: ssl.SSLContext | None,
     stop: asyncio.Event,
-    live: Live | None = None,
+    live: Live,
 ) -> None:
-    """Serves until `stop`, then lets requests that have begun finish. `live` can cut them."""
+    """Serves until `stop`, then lets requests that have begun finish. `live` can cut them, and has
+    the bounds of the port."""
     config = uvicorn.Config(
         app,
         http=MutualTls if tls and tls.verify_mode is ssl.CERT_REQUIRED else BoundedHttp,

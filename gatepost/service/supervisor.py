@@ -27,6 +27,7 @@ from gatepost.logs import Log
 from gatepost.loops import backoff, pause
 from gatepost.service.draining import Drain
 from gatepost.service.forking import DRAIN, UNDRAIN, Running, fork
+from gatepost.service.live import Live
 from gatepost.service.notify import Manager, manager_loop
 from gatepost.service.ops import Check, Checks, operators_app
 from gatepost.service.serving import serve
@@ -126,7 +127,7 @@ class Supervisor:
         async with self._group as group:
             for _ in range(self._processes):
                 self._keep(_Place())
-            group.create_task(serve(app, self._operators, None, ended))
+            group.create_task(serve(app, self._operators, None, ended, Live(self._log)))
             group.create_task(
                 manager_loop(self._stop, ended, manager, self.readiness, self.turning)
             )

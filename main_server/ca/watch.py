@@ -17,7 +17,7 @@ from gatepost.logs import Log
 from gatepost.loops import Loops, pause
 from gatepost.queue import connect
 from gatepost.revocation import KEY, Revocations
-from gatepost.service.http import Live
+from gatepost.service.live import Live
 from gatepost.service.replaced import Replaced
 from gatepost.service.revocation import ANSWER_SECONDS, POLL_SECONDS, Source, start_watch
 from main_server.ca.revocation import highest_number, publish

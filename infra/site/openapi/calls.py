@@ -6,7 +6,8 @@ from typing import Any
 
 from infra.site.openapi.schemas import Words
 
-ALWAYS = ("bad-identity", "unknown-certificate", "revoked-certificate", "wrong-role")
+_WHO = ("bad-identity", "unknown-certificate", "revoked-certificate", "wrong-role")
+ALWAYS = (*_WHO, "too-much-at-once")
 """Behind mutual TLS any call may be answered so, and with the ones below."""
 ANYWHERE = ("method-not-allowed", "unavailable", "internal")
 PARAMETERS = {

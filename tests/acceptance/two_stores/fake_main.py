@@ -25,8 +25,10 @@ from gatepost.contract import (
     decode_settle_request,
     encode_json,
 )
+from gatepost.logs import Log
 from gatepost.loops import pause
 from gatepost.service.asgi import Receive, Scope, Send, read_body, respond
+from gatepost.service.live import Live
 from gatepost.service.serving import serve
 from gatepost.tls import TlsFiles, server_context
 from infra.dev.ports import HOST, is_free
@@ -100,7 +102,9 @@ class FakeMain:
 
     def _run(self) -> None:
         tls = server_context(self._files, lambda _reason: None)
-        self._loop.run_until_complete(serve(self._app, self._sock, tls, self._stop))
+        self._loop.run_until_complete(
+            serve(self._app, self._sock, tls, self._stop, Live(Log("test", "error")))
+        )
 
     async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]

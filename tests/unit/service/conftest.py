@@ -6,13 +6,19 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 import pytest_asyncio
+from prometheus_client import REGISTRY
 
 from gatepost.errors import GatepostError
 from gatepost.problem import describe
 from gatepost.service.asgi import Receive, Scope, Send, read_body, respond
+from gatepost.service.live import Live
+from gatepost.service.requests import RequestMetrics, Requests
 from gatepost.service.serving import serve
+from gatepost.service.sockets import bound
+from tests.heard import HeardLog
 
 LIMIT = 16 * 1024
 PATIENCE = 10.0
@@ -30,14 +36,25 @@ class Answer:
 class Port:
     """Where the application listens; what it was asked is in `seen`."""
 
-    def __init__(self, number: int, stop: asyncio.Event | None = None) -> None:
+    def __init__(self, site: "Site", number: int) -> None:
         self.number = number
-        self.stop = stop or asyncio.Event()
+        self.stop = site.stop
+        self.live = site.live
+        self.log = site.log
+        self.log.heard.clear()
         self.seen: list[tuple[str, str, bytes]] = []
+        self.hosts: list[list[bytes]] = []
+        self._service = site.name
         self._changed = asyncio.Condition()
         self.begun = asyncio.Event()
         self.release = asyncio.Event()
         self.release.set()
+
+    def counted(self, status: int) -> int:
+        """Requests without a route that were answered so, since the server began."""
+        labels = {"route": "other", "status": str(status)}
+        name = f"gatepost_{self._service}_requests_total"
+        return int(REGISTRY.get_sample_value(name, labels) or 0)
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.begun.set()
@@ -47,6 +64,7 @@ class Port:
             problem = describe(error)
             await respond(send, problem.status, problem.body())
             return
+        self.hosts.append([value for name, value in scope["headers"] if name == b"host"])
         async with self._changed:
             self.seen.append((scope["method"], scope["path"], body))
             self._changed.notify_all()
@@ -82,6 +100,12 @@ class Peer:
 
     def send(self, data: bytes) -> None:
         self._writer.write(data)
+
+    def send_eof(self) -> None:
+        self._writer.write_eof()
+
+    def abort(self) -> None:
+        self._writer.transport.abort()
 
     async def pour(self, piece: bytes, most: int) -> int:
         """Sends the piece again and again until the other side is tired of it; says how much."""
@@ -122,11 +146,15 @@ class Site:
         self._sock.bind(("127.0.0.1", 0))
         self._sock.listen()
         self._sock.setblocking(False)
+        bound(self._sock)
+        self.log = HeardLog()
+        self.name = f"port_{uuid4().hex}"
+        self.live = Live(self.log)
         self.stop = asyncio.Event()
         self.port = self.fresh()
 
     def fresh(self) -> Port:
-        self.port = Port(self._sock.getsockname()[1], self.stop)
+        self.port = Port(self, self._sock.getsockname()[1])
         return self.port
 
     @asynccontextmanager
@@ -134,7 +162,10 @@ class Site:
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
             await self.port.app(scope, receive, send)
 
-        serving: asyncio.Task[Any] = asyncio.create_task(serve(app, self._sock, None, self.stop))
+        whole = Requests(app, self.log, RequestMetrics(self.name))
+        serving: asyncio.Task[Any] = asyncio.create_task(
+            serve(whole, self._sock, None, self.stop, self.live)
+        )
         yield self
         self.port.release.set()
         self.stop.set()

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gatepost.service import entry, sockets
+from gatepost.settings import Listen
 from tests.unit.service.test_supervisor import free_ports, tiny
 
 
@@ -81,6 +83,15 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path, which: str) -> None:
         tree = {"server": {"port": free_ports(1)[0]}, "ops": {"port": free_ports(1)[0]}}
         told = refused("--config", configured(tmp_path, **(tree | {which: {"port": port}})))
     assert told == f"tiny: port 127.0.0.1:{port} can't be listened on: it is taken\n"
+
+
+def test_what_the_kernel_keeps_for_a_connection_is_bounded_at_each_port() -> None:
+    """Those that it takes inherit it: tests/unit/service/test_unread.py."""
+    with entry.bind(Listen(port=free_ports(1)[0])) as listener:
+        kept = listener.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+        assert kept <= 2 * sockets.SEND_BYTES
+        patience = listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+        assert patience == sockets.UNTAKEN_MS
 
 
 def test_an_address_that_is_not_ours_is_told(tmp_path: Path) -> None:

@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+import socket
 import time
+from itertools import islice
 
 import pytest
 
-from gatepost.service import asgi, http
+from gatepost.service import asgi, connection, http
+from tests.hostile.requests import hostile_requests
 from tests.unit.service.conftest import LIMIT, Port
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -38,6 +41,31 @@ async def test_a_request_is_served(port: Port) -> None:
         b"GET / HTTP/9.9\r\n\r\n",
         b"GET / FTP/1.1\r\n\r\n",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"GET / HTTP/2.0\r\nHost: h\r\n\r\n",
+        b"GET /\r\n",
+        b"GET /\n",
+        b"GET / HTTP/0.9\r\nHost: h\r\n\r\n",
+        b"OPTIONS / RTSP/1.0\r\nHost: h\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost:\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n",
+        b"GET  / HTTP/1.1\r\nHost: h\r\n\r\n",
+        b"GET /  HTTP/1.1\r\nHost: h\r\n\r\n",
+        b"GET\t/ HTTP/1.1\r\nHost: h\r\n\r\n",
+        b" GET / HTTP/1.1\r\nHost: h\r\n\r\n",
+        b"GET / HTTP/1.1 \r\nHost: h\r\n\r\n",
+        b"GET / HTTP/1.1\r\n Host: h\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: h\r\nA b: c\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: h\rA: b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: h\n\r\n",
+        b"GET http://other/ HTTP/1.1\r\nHost: h\r\n\r\n",
+        b"GET * HTTP/1.1\r\nHost: h\r\n\r\n",
+        HEAD + b"Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello",
+        HEAD + b"Content-Length: 5, 5\r\n\r\nhello",
+        HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.0\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         b"CONNECT other:443 HTTP/1.1\r\nHost: h\r\n\r\n",
         b"BREW / HTTP/1.1\r\nHost: h\r\n\r\n",
         b"GET /\xff\xfe HTTP/1.1\r\nHost: h\r\n\r\n",
@@ -64,6 +92,7 @@ async def test_a_request_is_served(port: Port) -> None:
     ],
 )
 async def test_what_is_not_http_is_told_so_once_and_cut_off(port: Port, data: bytes) -> None:
+    before = port.counted(400)
     async with port.connection() as peer:
         peer.send(data)
         answer = await peer.answer()
@@ -73,6 +102,10 @@ async def test_what_is_not_http_is_told_so_once_and_cut_off(port: Port, data: by
     document = json.loads(answer.body)
     assert document["type"] == "urn:gatepost:problem:malformed"
     assert document["request_id"] == answer.headers["x-request-id"]
+    [event] = port.log.of("request.served")
+    assert (event["request_id"], event["status"]) == (document["request_id"], 400)
+    assert (event["problem"], event["reason"]) == (document["type"], document["detail"])
+    assert port.counted(400) == before + 1
     assert port.seen == []
     assert (await port.ask(GOOD)).status == 200
 
@@ -119,6 +152,22 @@ async def test_what_never_ends_is_cut_off_before_it_is_much(port: Port, start: b
     assert (await port.ask(GOOD)).status == 200
 
 
+async def test_no_bytes_make_it_fail(port: Port) -> None:
+    """What must be refused is seen by no application; what may be served harms nobody."""
+    for hostile in islice(hostile_requests(20261119), 330):
+        port.seen.clear()
+        async with port.connection() as peer:
+            peer.send(hostile.raw)
+            peer.send_eof()
+            wrong = hostile.verdict(await peer.ended())
+        assert wrong is None, hostile.raw
+        assert not (hostile.refused and port.seen), hostile.raw
+    assert port.log.of("request.failed") == []
+    assert port.log.of("library.log") == []
+    assert max(one["status"] for one in port.log.of("request.served")) < 500
+    assert (await port.ask(GOOD)).status == 200
+
+
 async def test_headers_up_to_the_limit_pass(port: Port) -> None:
     data = b"GET / HTTP/1.1\r\nHost: h\r\nA: %b\r\n\r\n" % (b"a" * 16_000)
     assert (await port.ask(data)).status == 200
@@ -144,7 +193,7 @@ async def test_a_body_that_comes_in_small_pieces_is_not_taken_for_headers(port: 
 async def test_headers_that_drip_are_not_waited_for(
     port: Port, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http, "FIRST_REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "FIRST_REQUEST_SECONDS", 0.2)
     started = time.monotonic()
     async with port.connection() as peer:
         peer.send(b"GET / HTTP/1.1\r\n")
@@ -157,7 +206,7 @@ async def test_headers_that_drip_are_not_waited_for(
 
 
 async def test_a_silent_peer_is_not_kept(port: Port, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "FIRST_REQUEST_SECONDS", 0.1)
+    monkeypatch.setattr(connection, "FIRST_REQUEST_SECONDS", 0.1)
     async with port.connection() as peer:
         assert await peer.ended() == b""
 
@@ -165,7 +214,7 @@ async def test_a_silent_peer_is_not_kept(port: Port, monkeypatch: pytest.MonkeyP
 async def test_a_slow_answer_is_no_slow_request(
     port: Port, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http, "FIRST_REQUEST_SECONDS", 0.1)
+    monkeypatch.setattr(connection, "FIRST_REQUEST_SECONDS", 0.1)
     port.release.clear()
     async with port.connection() as peer:
         peer.send(GOOD)
@@ -222,6 +271,7 @@ async def test_garbage_behind_a_good_request_does_not_take_its_answer_away(port:
         port.release.set()
         answer = await peer.answer()
         assert (answer.status, answer.body) == (200, b'{"read":5}')
+        assert (await peer.answer()).status == 400
         assert await peer.ended() == b""
 
 
@@ -240,6 +290,75 @@ async def test_a_chunked_body_is_read_whatever_its_pieces(port: Port) -> None:
             peer.send(data[n : n + 1])
         assert (await peer.answer()).status == 200
     assert port.seen == [("POST", "/a", b"hello world")]
+
+
+async def test_spaces_around_a_value_are_not_of_it(port: Port) -> None:
+    """RFC 9112, 5.1; another server would not see them either."""
+    answer = await port.ask(HEAD + b"X-Request-Id: \t mine \t\r\nContent-Length: 0 \r\n\r\n")
+    assert (answer.status, answer.headers["x-request-id"]) == (200, "mine")
+
+
+async def test_a_header_behind_a_body_is_nobodys(port: Port) -> None:
+    """The application has begun by then; nothing that it believes may still change."""
+    async with port.connection() as peer:
+        peer.send(CHUNKED)
+        await asyncio.wait_for(port.begun.wait(), 5)
+        peer.send(b"5\r\nhello\r\n0\r\nX-Forwarded-For: 192.0.2.1\r\nHost: other\r\n\r\n")
+        assert (await peer.answer()).status == 200
+    assert port.hosts == [[b"h"]]
+
+
+async def test_a_request_of_http_1_0_needs_no_host(port: Port) -> None:
+    answer = await port.ask(b"GET / HTTP/1.0\r\n\r\n")
+    assert (answer.status, answer.headers["connection"]) == (200, "close")
+
+
+async def test_a_start_in_pieces_is_as_strict(port: Port) -> None:
+    for line, status in ((b"GET / HTTP/1.1\r\n", 200), (b"GET /  HTTP/1.1\r\n", 400)):
+        async with port.connection() as peer:
+            for n in range(len(line)):
+                peer.send(line[n : n + 1])
+                await asyncio.sleep(0)
+            peer.send(b"Host: h\r\n\r\n")
+            assert (await peer.answer()).status == status
+
+
+async def test_the_second_of_two_that_come_together_is_as_strict(port: Port) -> None:
+    async with port.connection() as peer:
+        peer.send(post(b"hello") + b"GET  / HTTP/1.1\r\nHost: h\r\n\r\n" + GOOD)
+        assert [(await peer.answer()).status for _ in range(2)] == [200, 400]
+        assert await peer.ended() == b"", "what follows is not read"
+    assert port.seen == [("POST", "/a", b"hello")]
+
+
+async def test_who_sends_on_and_on_without_waiting_is_told_so(port: Port) -> None:
+    """What came before has its answers; nobody has begun with what comes after."""
+    port.release.clear()
+    async with port.connection() as peer:
+        peer.send(post(b"x") * 200)
+        await asyncio.wait_for(port.begun.wait(), 5)
+        port.release.set()
+        answers = [await peer.answer() for _ in range(http.PIPELINED + 2)]
+        assert await peer.ended() == b""
+    assert [one.status for one in answers] == [200] * (http.PIPELINED + 1) + [429]
+    assert json.loads(answers[-1].body)["type"] == "urn:gatepost:problem:too-much-at-once"
+    assert len(port.seen) == http.PIPELINED + 1
+
+
+async def test_a_body_that_ends_in_nonsense_has_one_answer(port: Port) -> None:
+    """Whether it is being read or waits behind another."""
+    broken = CHUNKED + b"5\r\nhello\r\nzz\r\n"
+    async with port.connection() as peer:
+        peer.send(CHUNKED + b"5\r\nhello\r\n")
+        await asyncio.wait_for(port.begun.wait(), 5)
+        peer.send(b"zz\r\n")
+        assert (await peer.answer()).status == 400
+        assert await peer.ended() == b""
+    async with port.connection() as peer:
+        peer.send(post(b"first") + broken)
+        assert [(await peer.answer()).status for _ in range(2)] == [200, 400]
+        assert await peer.ended() == b""
+    assert port.seen == [("POST", "/a", b"first")]
 
 
 async def test_head_has_no_body(port: Port) -> None:
@@ -313,6 +432,18 @@ async def test_who_comes_just_as_it_stops_is_answered_once_and_not_kept(own_port
         assert (answer.status, answer.headers["connection"]) == (200, "close")
         assert await early.ended() == b""
         assert await silent.ended() == b""
+
+
+async def test_who_has_called_just_as_it_stops_is_still_let_in(own_port: Port) -> None:
+    """And who calls later is refused at once, not when those have been answered."""
+    port = own_port
+    port.release.clear()
+    with socket.create_connection(("127.0.0.1", port.number)) as called:
+        called.sendall(GOOD)
+        port.stop.set()  # nobody has had a turn since
+        await refused(port)
+        port.release.set()
+        assert (await asyncio.to_thread(called.recv, 1000)).startswith(b"HTTP/1.1 200")
 
 
 async def refused(port: Port) -> None:

@@ -8,7 +8,8 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from gatepost.identity import Certificate
 from gatepost.revoked import Revoked
-from gatepost.service.http import Live, MutualTls, State
+from gatepost.service.http import MutualTls
+from gatepost.service.live import Live, State
 from tests.factories import Pair, Pki, identity
 from tests.forging import odd_certificates, read_signer
 from tests.heard import HeardLog
@@ -24,6 +25,9 @@ class Transport:
 
     def get_extra_info(self, name: str, _default: Any = None) -> Any:
         return self if name == "ssl_object" else None
+
+    def set_write_buffer_limits(self, high: int) -> None:
+        pass
 
     def getpeercert(self, binary_form: bool) -> bytes:
         assert binary_form

@@ -14,7 +14,7 @@ from gatepost.clock import Clock
 from gatepost.errors import ConfigurationError
 from gatepost.identity import Certificate, Role
 from gatepost.service.asgi import respond
-from gatepost.service.http import Live
+from gatepost.service.live import Live
 from gatepost.service.replaced import Replaced
 from gatepost.service.serving import serve
 from gatepost.tls import TlsFiles, client_context

@@ -16,6 +16,7 @@ from prometheus_client import Counter, Gauge
 from gatepost.errors import ConfigurationError
 from gatepost.service import entry, supervisor
 from gatepost.service.asgi import Receive, Scope, Send, respond
+from gatepost.service.live import Live
 from gatepost.service.ops import Checks, helpful, needed
 from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
@@ -56,7 +57,7 @@ async def main(settings: TinySettings, child: Child) -> None:
     async with asyncio.TaskGroup() as loops:
         crashing = loops.create_task(crash_loop())
         loops.create_task(child.heart_loop(lambda: checks(settings)))
-        await serve(app, child.listeners[0], None, child.stop)
+        await serve(app, child.listeners[0], None, child.stop, Live(child.log))
         crashing.cancel()
         if settings.never_stop:
             loops.create_task(asyncio.sleep(60))

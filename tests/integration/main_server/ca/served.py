@@ -11,6 +11,7 @@ from uuid import uuid4
 from redis.asyncio import Redis
 
 from gatepost.logs import Log
+from gatepost.service.live import Live
 from gatepost.service.requests import RequestMetrics, Requests
 from gatepost.service.serving import serve
 
@@ -26,7 +27,7 @@ def served(app: Any, redis: Redis | None = None) -> Iterator[str]:
     whole = Requests(app, Log("test", "error"), RequestMetrics(f"test_{uuid4().hex}"))
 
     async def run() -> None:
-        await serve(whole, sock, None, stop)
+        await serve(whole, sock, None, stop, Live(Log("test", "error")))
         if redis is not None:
             await redis.aclose()
 

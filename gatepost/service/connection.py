@@ -1,0 +1,110 @@
+"""One connection of an HTTP port: how it begins, rests and ends, whoever is at the other side."""
+
+import asyncio
+import socket
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from gatepost.service.live import State
+from gatepost.service.sockets import reset, shut
+from gatepost.service.turned_away import Bound
+from gatepost.service.writing import HIGH_WATER, OneWrite, Patience
+
+FIRST_REQUEST_SECONDS = 20
+GOODBYE_SECONDS = 2.0
+"""TLS says goodbye in two steps: who doesn't take the second is not waited for longer than this.
+Nor is the first request of who came just before it was time to stop."""
+
+
+class Connection(HttpToolsProtocol):
+    """uvicorn's, which waits for nobody for ever: neither for a first request, nor for a goodbye,
+    nor for an answer to be read."""
+
+    server_state: State
+    sock: socket.socket | None = None
+    """As it was taken: there before the transport is."""
+    last = False
+    """Whether the answer to the next request is the last one on this connection."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(high=HIGH_WATER)
+        self.transport = OneWrite(transport, self.loop)  # type: ignore[assignment]
+        self.patience = Patience(transport, self._give_up)
+        self.last = self.server_state.live.is_former(transport.get_extra_info("ssl_object"))
+        if self.stopping:  # this handshake was under way when the others were told
+            self.shutdown()
+        self.expect_a_request(FIRST_REQUEST_SECONDS)
+
+    def expect_a_request(self, seconds: float) -> None:
+        self._unset_keepalive_if_required()
+        self.timeout_keep_alive_task = self.loop.call_later(
+            seconds, self.timeout_keep_alive_handler
+        )
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.server_state.live.crowd.leave(self)
+        if self.transport is not None:  # else it was cut before it was made
+            self.patience.end()
+            super().connection_lost(exc)
+
+    @property
+    def stopping(self) -> bool:
+        return self.server_state.stop.is_set()
+
+    @property
+    def at_rest(self) -> bool:
+        return self.cycle is None or (self.cycle.response_complete and not self.pipeline)
+
+    def hang_up(self) -> None:
+        """At once; what was not taken of its answers is thrown away."""
+        if self.sock is not None:
+            reset(self.sock)
+        if self.transport is not None:
+            self.transport.abort()
+        elif self.sock is not None:
+            shut(self.sock)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self.patience.begin()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self.patience.end()
+
+    def _give_up(self) -> None:
+        self.server_state.live.turned_away.note(Bound.UNREAD)
+        self.hang_up()
+
+    def shutdown(self) -> None:
+        """Who has only just come has a request on the way, which gets its answer."""
+        if self.cycle is None:
+            self.loop.call_later(GOODBYE_SECONDS, self._leave)
+        else:
+            self._leave()
+
+    def _leave(self) -> None:
+        super().shutdown()
+        self._abort_if_closing()
+
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        self._abort_if_closing()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self.server_state.live.crowd.rests(self)
+        self._abort_if_closing()
+
+    def _abort_if_closing(self) -> None:
+        """A client's pool doesn't look at a connection that it isn't using.
+
+        It would hold a service that stops up until its requests' time is over.
+        """
+        if self.transport.is_closing():
+            self.loop.call_later(GOODBYE_SECONDS, self._abort)
+
+    def _abort(self) -> None:
+        if self in self.connections:
+            self.transport.abort()

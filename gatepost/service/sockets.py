@@ -1,0 +1,32 @@
+"""What the kernel keeps for a connection is bounded too: it isn't counted as ours, and yet it is
+this machine's memory."""
+
+import socket
+import struct
+from contextlib import suppress
+
+SEND_BYTES = 128 * 1024
+"""What is written and not yet taken. Left to itself, the kernel lets it grow to 4 MB."""
+UNTAKEN_MS = 30_000
+"""So long a peer may take nothing of it, also after we have closed."""
+_AT_ONCE = struct.pack("ii", 1, 0)
+
+
+def bound(listener: socket.socket) -> None:
+    """The connections that it takes inherit it."""
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNTAKEN_MS)
+
+
+def reset(sock: socket.socket) -> None:
+    """When it is closed, what was not taken is thrown away: the kernel would keep it for a peer
+    who never reads, and say nothing of it."""
+    with suppress(OSError):  # it has gone already
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+
+
+def shut(sock: socket.socket) -> None:
+    """Whoever reads from it hears that it has ended."""
+    with suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)

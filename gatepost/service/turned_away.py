@@ -1,0 +1,66 @@
+"""Who is turned away before a request of his is heard, or cut off for a bound: counted each time,
+and told as often as a log can bear."""
+
+import time
+from collections.abc import Callable
+from enum import StrEnum
+from functools import cache
+from typing import Any
+
+from prometheus_client import Counter
+
+from gatepost.logs import Log
+
+LINES, LINES_PER_SECOND = 100, 1.0
+"""So many at once, then so many a second: a stranger must not be able to fill the disk."""
+
+
+class Bound(StrEnum):
+    """What somebody met; the words stand in metrics and in the log."""
+
+    HANDSHAKE = "handshake"
+    ADDRESS = "connections of an address"
+    CERTIFICATE = "connections of a certificate"
+    PROCESS = "connections of a process"
+    UNREAD = "answers that are not read"
+
+
+@cache
+def _counter() -> Counter:
+    """Made once the metrics folder is known, hence not at import."""
+    return Counter(
+        "gatepost_connections_refused",
+        "Connections that were turned away or cut off, by the bound that they met",
+        ["bound"],
+    )
+
+
+class TurnedAway:
+    """Of one port in one process."""
+
+    def __init__(self, log: Log, clock: Callable[[], float] = time.monotonic) -> None:
+        self._log = log
+        self._clock = clock
+        self._lines, self._filled = float(LINES), clock()
+        self._untold = 0
+
+    def note(self, bound: Bound, **fields: Any) -> None:
+        _counter().labels(bound).inc()
+        self._tell("connections.refused", bound=bound, **fields)
+
+    def handshake(self, why: str) -> None:
+        _counter().labels(Bound.HANDSHAKE).inc()
+        self._tell("tls.refused", reason=why)
+
+    def _tell(self, event: str, **fields: Any) -> None:
+        now = self._clock()
+        self._lines = min(LINES, self._lines + (now - self._filled) * LINES_PER_SECOND)
+        self._filled = now
+        if self._lines < 1:
+            self._untold += 1
+            return
+        self._lines -= 1
+        if self._untold:
+            fields["untold"] = self._untold
+            self._untold = 0
+        self._log.warning(event, **fields)

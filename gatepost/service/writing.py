@@ -1,0 +1,73 @@
+"""How answers are written: in few pieces, and to a peer who takes them.
+
+Who asks and doesn't read is cut off: what he has not taken is memory of ours and of the kernel.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+HIGH_WATER = 64 * 1024
+"""Above it who answers waits; so much is written at once, whoever doesn't wait."""
+PATIENCE_SECONDS = 20.0
+PROGRESS = 32 * 1024
+"""So much is to be taken in that time, while more than the mark waits to be taken."""
+
+
+class OneWrite:
+    """A transport that joins what is written in one turn of the loop, up to a bound.
+
+    uvicorn writes the head of an answer and its body apart: two TLS records, two system calls.
+    """
+
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if not self._parts:
+            self._loop.call_soon(self._flush)
+        self._parts.append(data)
+        self._size += len(data)
+        if self._size > HIGH_WATER:
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        parts, self._parts, self._size = self._parts, [], 0
+        if parts:
+            self._transport.write(b"".join(parts))
+
+
+class Patience:
+    """With a peer who leaves his answers unread: it ends unless he takes some of them in time."""
+
+    def __init__(self, transport: Any, at_end: Callable[[], None]) -> None:
+        self._transport = transport
+        self._at_end = at_end
+        self._left = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        self._left = self._transport.get_write_buffer_size()
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(PATIENCE_SECONDS, self._look)
+
+    def end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        if self._left - self._transport.get_write_buffer_size() < PROGRESS:
+            self._at_end()
+        else:
+            self.begin()
