@@ -54,7 +54,10 @@ class Connection(HttpToolsProtocol):
 
     @property
     def at_rest(self) -> bool:
-        return self.cycle is None or (self.cycle.response_complete and not self.pipeline)
+        if self.cycle is None:
+            return True
+        answered = self.cycle.response_complete and not self.pipeline
+        return answered and not self.transport.get_write_buffer_size()
 
     def hang_up(self) -> None:
         """At once; what was not taken of its answers is thrown away."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import pytest
+from prometheus_client import REGISTRY
 
 from gatepost.service.crowd import Crowd
 from gatepost.service.turned_away import TurnedAway
@@ -127,8 +128,13 @@ def test_whoever_leaves_twice_or_never_came_disturbs_nobody(door: Door) -> None:
     assert len(door.crowd) == 0
 
 
+def counted() -> float:
+    labels = {"bound": "handshake"}
+    return REGISTRY.get_sample_value("gatepost_connections_refused_total", labels) or 0
+
+
 def test_what_is_said_of_a_flood_is_bounded_and_nothing_of_it_is_lost() -> None:
-    log, now = HeardLog(), [0.0]
+    log, now, before = HeardLog(), [0.0], counted()
     turned_away = TurnedAway(log, lambda: now[0])
     for _ in range(1_000):
         turned_away.handshake("wrong version number")
@@ -141,3 +147,4 @@ def test_what_is_said_of_a_flood_is_bounded_and_nothing_of_it_is_lost() -> None:
         "reason": "no suitable key share",
         "untold": 900,
     }
+    assert counted() == before + 1_001
