@@ -2,8 +2,10 @@
 
 import json
 import random
+import socket
 import time
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import httpx
@@ -134,6 +136,42 @@ def test_random_bytes_in_a_good_request_harm_nobody(site: Site, unharmed: None) 
             except OSError:
                 continue
         assert status < 500, (bytes(spoilt), body)
+
+
+DOUBTFUL = (
+    b"GET / HTTP/1.1\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+    b"GET / HTTP/2.0\r\nHost: h\r\n\r\n",
+    b"GET /\r\n",
+    b"GET  / HTTP/1.1\r\nHost: h\r\n\r\n",
+    b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n1",
+)
+
+
+@pytest.mark.parametrize("service", ["proxy", "main_server", "portal"])
+def test_doubtful_http_is_refused_and_each_refusal_is_in_the_log(site: Site, service: str) -> None:
+    for raw in DOUBTFUL:
+        with Wire(site.url(service), client_context(site.files("client_001"))) as one:
+            one.send(raw)
+            status, headers, body = one.answer()
+        assert status == 400, raw
+        document = json.loads(body)
+        [event] = eventually(
+            lambda asked=headers["x-request-id"]: site.events(  # type: ignore[misc]
+                service, "request.served", request_id=asked
+            ),
+            "its event",
+        )
+        assert (event["status"], event["reason"]) == (400, document["detail"])
+
+
+def test_doubtful_http_is_refused_where_nobody_shows_a_certificate(site: Site) -> None:
+    ops = urlsplit(site.status["metrics"]["proxy"][0])
+    for place in (urlsplit(site.url("pki")), ops):
+        for raw in DOUBTFUL:
+            with socket.create_connection((place.hostname, place.port), 10) as plain:
+                plain.sendall(raw)
+                assert plain.recv(1000).startswith(b"HTTP/1.1 400 "), raw
 
 
 BODIES = {
