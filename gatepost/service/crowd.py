@@ -72,7 +72,7 @@ class Crowd:
         self._put(guest, owner)
         if len(self._guests[owner]) <= most:
             return True
-        self._turned_away.note(Bound.CERTIFICATE, certificate=owner)
+        self._turned_away.note(Bound.CERTIFICATE, owner)
         return False
 
     def rests(self, guest: Guest) -> None:

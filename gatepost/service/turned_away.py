@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable
 from enum import StrEnum
 from functools import cache
-from typing import Any
 
 from prometheus_client import Counter
 
@@ -44,23 +43,26 @@ class TurnedAway:
         self._lines, self._filled = float(LINES), clock()
         self._untold = 0
 
-    def note(self, bound: Bound, **fields: Any) -> None:
+    def note(self, bound: Bound, fingerprint: str | None = None) -> None:
         _counter().labels(bound).inc()
-        self._tell("connections.refused", bound=bound, **fields)
+        if (untold := self._may_tell()) is not None:
+            self._log.warning(
+                "connections.refused", bound=bound, fingerprint=fingerprint, untold=untold
+            )
 
     def handshake(self, why: str) -> None:
         _counter().labels(Bound.HANDSHAKE).inc()
-        self._tell("tls.refused", reason=why)
+        if (untold := self._may_tell()) is not None:
+            self._log.warning("tls.refused", reason=why, untold=untold)
 
-    def _tell(self, event: str, **fields: Any) -> None:
+    def _may_tell(self) -> int | None:
+        """How many went untold before this one; None if this one does, too."""
         now = self._clock()
         self._lines = min(LINES, self._lines + (now - self._filled) * LINES_PER_SECOND)
         self._filled = now
         if self._lines < 1:
             self._untold += 1
-            return
+            return None
         self._lines -= 1
-        if self._untold:
-            fields["untold"] = self._untold
-            self._untold = 0
-        self._log.warning(event, **fields)
+        untold, self._untold = self._untold, 0
+        return untold

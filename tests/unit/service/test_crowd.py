@@ -94,7 +94,7 @@ def test_one_whose_certificate_is_known_is_its_addresss_no_more(door: Door) -> N
 def test_a_certificate_has_a_bound_of_its_own(door: Door) -> None:
     many = [door.come() for _ in range(3)]
     assert [door.crowd.belongs_to(one, "same", 2) for one in many] == [True, True, False]
-    assert door.log.of("connections.refused")[-1]["certificate"] == "same"
+    assert door.log.of("connections.refused")[-1]["fingerprint"] == "same"
     door.crowd.leave(many[0])
     door.crowd.leave(many[2])
     assert door.crowd.belongs_to(door.come(), "same", 2)
