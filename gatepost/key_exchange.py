@@ -71,7 +71,7 @@ def _reach(context: ssl.SSLContext) -> Any:
         library = ctypes.CDLL(module)
         version, control = library.OpenSSL_version, library.SSL_CTX_ctrl
         forget = library.ERR_clear_error
-    except (ImportError, OSError, AttributeError):
+    except (ImportError, OSError, AttributeError, MemoryError):
         return None
     version.restype = ctypes.c_char_p
     if version(0).decode() != ssl.OPENSSL_VERSION:
