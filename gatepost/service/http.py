@@ -40,6 +40,8 @@ class BoundedHttp(Connection):
     refused: GatepostError | None = None
     """Why nothing more is read."""
     in_head = True
+    start: bytearray
+    """What came since the request before this one: its first line is in it as it was sent."""
     unread = header_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -52,8 +54,6 @@ class BoundedHttp(Connection):
         if self.refused or self.transport.is_closing():
             return
         self.unread += len(data)
-        if not self.in_head:
-            self.start.clear()
         self.start += data
         try:
             self.parser.feed_data(data)
@@ -64,6 +64,8 @@ class BoundedHttp(Connection):
         except httptools.HttpParserError:
             self._refuse(Malformed("This is not an HTTP request that can be read."))
         self._bound_the_head()
+        if not self.in_head:
+            self.start.clear()
 
     def _bound_the_head(self) -> None:
         if self.refused is None and self.unread > HEADER_BYTES:
@@ -173,6 +175,8 @@ class MutualTls(BoundedHttp):
     """Puts the peer's certificate, as the handshake has verified it, into each request's scope, and
     bounds the connections of each."""
 
+    one_too_many = False
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         der = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
         try:
@@ -185,8 +189,6 @@ class MutualTls(BoundedHttp):
         if not self.server_state.live.crowd.belongs_to(self, fingerprint, most):
             self.one_too_many = True
             self.expect_a_request(REFUSED_SECONDS)
-
-    one_too_many = False
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
