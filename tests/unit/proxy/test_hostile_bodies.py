@@ -16,7 +16,7 @@ MOST_OF_AN_ANSWER = 1024 * 1024
 
 @pytest.fixture(autouse=True)
 def as_in_a_service() -> Iterator[None]:
-    """What was there at the start isn't looked through for garbage, as in each child."""
+    """What was there at the start is frozen (gatepost.service.supervisor)."""
     gc.freeze()
     yield
     gc.unfreeze()
