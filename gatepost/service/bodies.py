@@ -15,6 +15,7 @@ MOST_BYTES = 128 * 1024 * 1024
 SHARE = 4
 """One sender may have a quarter of it. At the proxy these are two batches of the largest size."""
 RETRY_SECONDS = 1
+_SENDER = "gatepost.sender"
 
 
 class Bodies:
@@ -44,7 +45,10 @@ class Bodies:
         if self._held > own and self._held + more > self._most:
             raise Unavailable("Too much is under way here just now.", retry_after=RETRY_SECONDS)
 
-    def take(self, sender: str, size: int) -> None:
+    def take(self, sender: str, own: int, size: int) -> None:
+        """So many bytes of a request that has its `own` already; raises as `check` does."""
+        if self._held + size > self._share:
+            self.check(sender, own, size)
         self._held += size
         self._by_sender[sender] = self._by_sender.get(sender, 0) + size
 
@@ -70,25 +74,30 @@ class Receiving:
         self._size = 0
 
     async def __call__(self) -> MutableMapping[str, Any]:
-        if self._sender is None:
-            self._begin()
+        sender = self._sender
+        if sender is None:
+            sender = self._sender = self._begin()
         message = await self._receive()
         if size := len(message.get("body", b"")):
-            assert self._sender is not None
-            self._bodies.check(self._sender, self._size, size)
-            self._bodies.take(self._sender, size)
+            self._bodies.take(sender, self._size, size)
             self._size += size
         return message
 
-    def _begin(self) -> None:
+    def _begin(self) -> str:
         """Whose it is has been found out by now; else it is its address's."""
-        self._sender = sender_of(self._scope)
-        declared = header(self._scope, b"content-length") or b""
-        if declared.isdigit():
-            self._bodies.check(self._sender, 0, int(declared[:20]))
+        sender: str | None = self._scope.get(_SENDER)
+        if sender is None:
+            address = self._scope.get("client")
+            sender = str(address[0]) if address else ""
+        if self._bodies.held:
+            declared = header(self._scope, b"content-length") or b""
+            if declared.isdigit():
+                self._bodies.check(sender, 0, int(declared[:20]))
+        return sender
 
     def end(self) -> None:
-        if self._sender is not None and self._size:
+        if self._size:
+            assert self._sender is not None
             self._bodies.give_back(self._sender, self._size)
             self._size = 0
 
@@ -96,11 +105,3 @@ class Receiving:
 def name_sender(scope: Scope, sender: str) -> None:
     """Says whose body this request's is."""
     scope[_SENDER] = sender
-
-
-def sender_of(scope: Scope) -> str:
-    address = scope.get("client")
-    return str(scope.get(_SENDER) or (address[0] if address else ""))
-
-
-_SENDER = "gatepost.sender"
