@@ -5,6 +5,8 @@ import random
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
+from select import select
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -348,6 +350,27 @@ def test_a_body_that_drips_is_answered_in_the_end(site: Site, unharmed: None) ->
             slow.send(b" ")
             accepted(post(client))
         slow.socket.close()
+
+
+def test_bodies_that_never_end_are_bounded_and_given_back(site: Site, unharmed: None) -> None:
+    """Forty of them were all of a process's memory. Two of them are a sender's share of one."""
+    piece = b" " * (12 * 1024 * 1024)
+    begun = head(*GOOD[:2], "Transfer-Encoding: chunked", path=f"{MESSAGES}/batch")
+    with ExitStack() as stack:
+        wires = [stack.enter_context(wire(site)) for _ in range(9)]
+        for one in wires:
+            one.send(begun + b"%x\r\n" % len(piece) + piece)
+
+        def answered() -> list[Wire]:
+            ready, _, _ = select([one.socket for one in wires], [], [], 0)
+            return [one for one in wires if one.socket in ready]
+
+        eventually(lambda: len(answered()) >= 5, "what is above it is refused")
+        for one in answered():
+            status, headers, _ = one.answer()
+            assert (status, headers["retry-after"]) == (429, "1")
+    with site.calling() as client:
+        eventually(lambda: post(client).status_code == 202, "it is given back")
 
 
 def test_a_flood_is_told_when_to_come_back(site: Site) -> None:
