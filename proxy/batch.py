@@ -24,8 +24,9 @@ from proxy.admission import admit_document
 from proxy.edge import Edge, domain_of, sender_of, take_token
 from proxy.headers import bad_key, check_body_headers
 from proxy.intake import Trace
+from proxy.json_arrays import read_array
 from proxy.limits import rate_headers
-from proxy.strict_json import parse, read_array
+from proxy.strict_json import parse
 
 MAX_ITEMS = 1000
 MAX_BATCH_BYTES = 16 * 1024 * 1024

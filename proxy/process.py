@@ -20,7 +20,8 @@ from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, look, redis_loop
 from gatepost.service.replaced import Replaced
 from gatepost.service.requests import RequestMetrics, Requests
-from gatepost.service.revocation import redis_asked, start_watch
+from gatepost.service.revocation import start_watch
+from gatepost.service.revocation_sources import redis_asked
 from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
 from gatepost.service.tracing import Tracer

@@ -5,14 +5,12 @@ differ; each is refused with its reason. The standard library's parser with a ho
 fast as the ones that let duplicates pass.
 
 Nothing is read that has more to it than a message can have: what a document costs follows from its
-length, at most a millisecond or two for 16 KiB of the worst. What is longer is read in pieces of
-that size, and who reads it has others take a turn in between.
+length, at most a millisecond or two for 16 KiB of the worst. What is longer is an array, which
+`proxy.json_arrays` reads in pieces of that size.
 """
 
-import codecs
 import json
 import re
-from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from gatepost.errors import Malformed
@@ -20,9 +18,6 @@ from gatepost.errors import Malformed
 MAX_DEPTH = 16
 MAX_PARTS = 128
 """Fields, elements, objects and arrays of a document, counted together: a message has a dozen."""
-
-WINDOW_BYTES = 64 * 1024
-"""So much of a long body is decoded at a time."""
 
 # A string that has no end takes all that follows: to look for its end from each of its quotes again
 # would cost the square of its length.
@@ -33,129 +28,34 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 def parse(body: bytes) -> Any:
     text = _decode(body)
-    _check_parts(text)
-    document, end = _read(text)
-    if end != len(text) and _after_space(text, end, len(text)) != len(text):
+    check_parts(text)
+    document, end = read_value(text)
+    if end != len(text) and after_space(text, end, len(text)) != len(text):
         raise Malformed(f"The body is not JSON: something follows it, at character {end}.")
     return document
-
-
-def read_array(body: bytes, *, longest: int) -> Iterator[Any] | None:
-    """The elements of an array, each read when it is asked for; None if it is another document.
-
-    An element longer than `longest` characters can't be read, nor so much white space before it.
-    So a step costs no more than a document of that length, however long the body is.
-    """
-    text = _Text(body, longest)
-    text.skip_space()
-    if not text.begins("["):
-        _read(text.slice())  # a document all the same, or not even that
-        return None
-    return _elements(text)
-
-
-def _elements(text: "_Text") -> Iterator[Any]:
-    text.expect("[")
-    text.skip_space()
-    first = True
-    while not text.begins("]"):
-        if not first:
-            text.expect(",")
-            text.skip_space()
-        yield text.read()
-        first = False
-        text.skip_space()
-    text.expect("]")
-    text.skip_space()
-    if not text.over:
-        raise Malformed(f"The body is not JSON: something follows it, at character {text.place}.")
-
-
-class _Text:
-    """A body as characters, of which there is a window: to decode 16 MiB takes too long at once."""
-
-    def __init__(self, body: bytes, longest: int) -> None:
-        self._body = body
-        self._longest = longest
-        self._decoded = self._passed = 0
-        """Bytes that are decoded, and characters that were before the window."""
-        self._window, self._at = "", 0
-        self._fill()
-        _refuse_mark(self._window)
-
-    @property
-    def place(self) -> int:
-        return self._passed + self._at
-
-    @property
-    def over(self) -> bool:
-        return self._at == len(self._window)
-
-    def begins(self, character: str) -> bool:
-        return self._window.startswith(character, self._at)
-
-    def expect(self, character: str) -> None:
-        if not self.begins(character):
-            what = f"'{character}' is missing, at character {self.place}"
-            raise Malformed(f"The body is not JSON: {what}.")
-        self._at += 1
-
-    def skip_space(self) -> None:
-        most = self._at + self._longest
-        self._at = _after_space(self._window, self._at, most)
-        if self._at == most:
-            raise Malformed(f"There is nothing but white space, up to character {self.place}.")
-        if len(self._window) - self._at <= self._longest:
-            self._fill()
-
-    def slice(self) -> str:
-        """What an element may be in, which begins here."""
-        return self._window[self._at : self._at + self._longest]
-
-    def read(self) -> Any:
-        text = self.slice()
-        element, length = _read(text, self.place)
-        _check_parts(text[:length])
-        self._at += length
-        if len(self._window) - self._at <= self._longest:
-            self._fill()
-        return element
-
-    def _fill(self) -> None:
-        """More than an element may have is ahead at each step, as long as there is so much."""
-        while len(self._window) - self._at <= self._longest and self._decoded < len(self._body):
-            piece = self._body[self._decoded : self._decoded + WINDOW_BYTES]
-            last = self._decoded + len(piece) == len(self._body)
-            try:
-                more, length = codecs.utf_8_decode(piece, "strict", last)
-            except UnicodeDecodeError as error:
-                raise _not_utf8(self._decoded + error.start) from None
-            self._decoded += length
-            self._passed += self._at
-            self._window, self._at = self._window[self._at :] + more, 0
 
 
 def _decode(body: bytes) -> str:
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise _not_utf8(error.start) from None
-    _refuse_mark(text)
+        raise not_utf8(error.start) from None
+    refuse_mark(text)
     return text
 
 
-def _not_utf8(place: int) -> Malformed:
+def not_utf8(place: int) -> Malformed:
     return Malformed(f"The body is not UTF-8, at byte {place}.")
 
 
-def _refuse_mark(text: str) -> None:
+def refuse_mark(text: str) -> None:
     if text.startswith("\ufeff"):
         raise Malformed("The body begins with a byte order mark; send it without.")
 
 
-def _read(text: str, offset: int = 0) -> tuple[Any, int]:
+def read_value(text: str, offset: int = 0) -> tuple[Any, int]:
     """The first value of a text, and where it ends; `offset` is where the text stands itself."""
-    at = 0 if text.startswith("{") else _after_space(text, 0, len(text))
+    at = 0 if text.startswith("{") else after_space(text, 0, len(text))
     try:
         document, end = _decoder.raw_decode(text, at)
     except json.JSONDecodeError as error:
@@ -170,7 +70,7 @@ def _read(text: str, offset: int = 0) -> tuple[Any, int]:
     return document, end
 
 
-def _check_parts(text: str) -> None:
+def check_parts(text: str) -> None:
     """Raises Malformed if there is more to a document than there may be. It need not be one."""
     opened = text.count("[") + text.count("{")
     if opened <= MAX_DEPTH and opened + text.count(",") <= MAX_PARTS:
@@ -194,7 +94,7 @@ def _too_deep() -> Malformed:
     return Malformed(f"The document is nested deeper than {MAX_DEPTH} levels.")
 
 
-def _after_space(text: str, at: int, most: int) -> int:
+def after_space(text: str, at: int, most: int) -> int:
     match = _SPACE.match(text, at, most)
     assert match is not None
     return match.end()

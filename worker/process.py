@@ -13,7 +13,8 @@ from gatepost.service.exporting import exporting
 from gatepost.service.ops import helpful, needed
 from gatepost.service.redis import RedisWatch, redis_loop
 from gatepost.service.replaced import Replaced
-from gatepost.service.revocation import redis_asked, start_watch
+from gatepost.service.revocation import start_watch
+from gatepost.service.revocation_sources import redis_asked
 from gatepost.service.supervisor import Child
 from gatepost.service.vitals import Voice, start_speaking
 from gatepost.vitals import Tally

@@ -12,7 +12,7 @@ from gatepost.identity import Role
 from gatepost.loops import at_home
 from gatepost.revoked import Revoked
 from gatepost.service.replaced import Replaced
-from gatepost.service.revocation import MainServerSource, Open, Source
+from gatepost.service.revocation_sources import MainServerSource, Open, Source
 from gatepost.service.transport import KeptConnections
 from gatepost.settings import MainServer
 from gatepost.tls import client_context

@@ -7,103 +7,24 @@ a process that has too much to do is slow, and not closed because its view has g
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
-from typing import Any, Protocol, TypeAlias
 
-import httpx
-import msgspec
 from prometheus_client import Gauge
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from gatepost.logs import Log
 from gatepost.loops import Loops, pause
-from gatepost.revocation import CHANNEL, KEY, Revocations, decode_revocations
+from gatepost.revocation import CHANNEL, Revocations
 from gatepost.revoked import NotBelieved, Revoked
+from gatepost.service.revocation_sources import Connect, NoAnswer, Open, Source
 from gatepost.service.threads import thread_loop
 
-PATH = "/internal/revocations"
 POLL_SECONDS = 0.25
 ANSWER_SECONDS = 1.0
 LISTEN_SECONDS, AGAIN_SECONDS = 0.5, 1.0
 """How long a wake-up is listened for at a time, which holds a stop up; when it is tried again."""
-
-
-class NoAnswer(Exception):
-    """A source could not be asked, or not be understood."""
-
-
-class Source(Protocol):
-    """Who may know of revocations."""
-
-    name: str
-
-    async def ask(self, seen: int | None) -> Revocations | None:
-        """What is revoked; None if its number still is `seen`. Raises NoAnswer."""
-        ...
-
-
-Open: TypeAlias = Callable[[AsyncExitStack], Awaitable[Source]]
-"""Opens a source where it is asked: its connections are of that loop."""
-
-
-Connect: TypeAlias = Callable[[], Redis]
-"""Makes a client of its own, on the loop that runs where it is called."""
-
-
-def redis_asked(connect: Connect) -> Open:
-    async def opened(stack: AsyncExitStack) -> Source:
-        return RedisSource(await stack.enter_async_context(connect()))
-
-    return opened
-
-
-class RedisSource:
-    """Fast, and there while every main server is down; what it holds is as old as it likes."""
-
-    name = "redis"
-
-    def __init__(self, redis: Redis) -> None:
-        self._redis = redis
-
-    async def ask(self, seen: int | None) -> Revocations | None:
-        try:
-            number = await self._redis.hget(KEY, "number")
-            if number is None:
-                raise NoAnswer("Redis holds no list of revoked certificates")
-            if int(number) == seen:
-                return None
-            data: Any = await self._redis.hget(KEY, "data")
-            return decode_revocations(data or b"")
-        except RedisError as error:
-            raise NoAnswer(f"Redis does not answer: {type(error).__name__}") from None
-        except (ValueError, msgspec.MsgspecError):
-            raise NoAnswer("what Redis holds can't be read") from None
-
-
-class MainServerSource:
-    """It reads the ledger for each answer."""
-
-    name = "main_server"
-
-    def __init__(self, client: httpx.AsyncClient) -> None:
-        self._client = client
-
-    async def ask(self, seen: int | None) -> Revocations | None:
-        headers = {} if seen is None else {"if-none-match": f'"{seen}"'}
-        try:
-            answer = await self._client.get(PATH, headers=headers)
-            if answer.status_code == 304:
-                return None
-            if answer.status_code == 200:
-                return decode_revocations(answer.content)
-        except httpx.HTTPError as error:
-            why = str(error) or type(error).__name__
-            raise NoAnswer(f"the main server does not answer: {why}") from None
-        except msgspec.MsgspecError:
-            raise NoAnswer("the main server's answer can't be read") from None
-        raise NoAnswer(f"the main server answers with status {answer.status_code}")
 
 
 class Bell:

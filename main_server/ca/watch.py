@@ -19,7 +19,8 @@ from gatepost.queue import connect
 from gatepost.revocation import KEY, Revocations
 from gatepost.service.live import Live
 from gatepost.service.replaced import Replaced
-from gatepost.service.revocation import ANSWER_SECONDS, POLL_SECONDS, Source, start_watch
+from gatepost.service.revocation import ANSWER_SECONDS, POLL_SECONDS, start_watch
+from gatepost.service.revocation_sources import Source
 from main_server.ca.revocation import highest_number, publish
 from main_server.ca.revoked.source import LedgerSource
 from main_server.settings import MainServerSettings

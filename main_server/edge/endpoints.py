@@ -14,7 +14,7 @@ from gatepost.errors import Unavailable
 from gatepost.identity import Role
 from gatepost.revocation import encode_revocations
 from gatepost.service.api import allow
-from gatepost.service.revocation import NoAnswer
+from gatepost.service.revocation_sources import NoAnswer
 from main_server.context import Context, identify
 from main_server.edge.service import make_bundle
 

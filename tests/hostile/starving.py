@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from gatepost.logs import Log
 from gatepost.loops import Loops
 from gatepost.revoked import Revoked
-from gatepost.service.revocation import Connect, Open, start_watch
+from gatepost.service.revocation import start_watch
+from gatepost.service.revocation_sources import Connect, Open
 from tests.heard import until
 
 

@@ -10,8 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gatepost.errors import Malformed
-from proxy import strict_json
-from proxy.strict_json import MAX_DEPTH, MAX_PARTS, parse, read_array
+from proxy import json_arrays, strict_json
+from proxy.json_arrays import read_array
+from proxy.strict_json import MAX_DEPTH, MAX_PARTS, parse
 
 DEEPEST = b"[" * MAX_DEPTH + b"]" * MAX_DEPTH
 TOO_DEEP = b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1)
@@ -190,7 +191,7 @@ def test_an_array_is_read_as_the_standard_library_reads_it(text: str) -> None:
 @given(st.lists(JSON | st.text(max_size=300), max_size=40), st.integers(64, 400))
 def test_an_array_is_read_the_same_whatever_its_windows_are(array: list[Any], window: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strict_json, "WINDOW_BYTES", window)
+        patch.setattr(json_arrays, "WINDOW_BYTES", window)
         for text in (json.dumps(array, ensure_ascii=False), json.dumps(array, indent=3)):
             assert elements(text.encode(), longest=10_000) == array
 

@@ -11,7 +11,8 @@ import pytest
 from gatepost.errors import RevokedCertificate, Unavailable
 from gatepost.revocation import Revocations
 from gatepost.revoked import NotBelieved, Revoked
-from gatepost.service.revocation import Bell, NoAnswer, Poller, Source, poll_loop
+from gatepost.service.revocation import Bell, Poller, poll_loop
+from gatepost.service.revocation_sources import NoAnswer, Source
 from gatepost.tls import read_trusted
 from tests.factories import Pair
 from tests.heard import HeardLog, until
