@@ -175,3 +175,57 @@ def batches(seed: int, items: int = ITEMS) -> Iterator[Body]:
         item = make(random.Random(f"{seed}{shape}"), DOCUMENT_BYTES - 1).replace(b"\n", b" ")
         yield Body(f"array of: {shape}", JSON, b"[" + b",".join([item] * items) + b"]")
         yield Body(f"lines of: {shape}", NDJSON, b"\n".join([item] * items))
+
+
+def mutants(seed: int) -> Iterator[Body]:
+    """Without an end: good messages and small documents of each shape, each with some damage."""
+    chance = random.Random(seed)
+    honest = json.dumps(MESSAGE | {"metadata": {"timestamp": "2026-01-02T03:04:05Z"}}).encode()
+    while True:
+        shape = chance.choice(list(DOCUMENTS))
+        size = chance.choice((60, 300, 2000))
+        content = honest if chance.random() < 0.5 else DOCUMENTS[shape](chance, size)
+        for _ in range(chance.randint(1, 4)):
+            content = chance.choice(DAMAGES)(chance, content)
+        yield Body(f"damaged: {shape}", JSON, content[:DOCUMENT_BYTES])
+
+
+INSERTED = (b"[", b"]", b"{", b"}", b",", b":", b'"', b"\\", b"\\ud800", b"\0", b"null", b"-")
+
+
+def _cut(chance: random.Random, content: bytes) -> bytes:
+    begin, end = sorted(chance.randrange(len(content) + 1) for _ in range(2))
+    return content[:begin] + content[end:]
+
+
+def _double(chance: random.Random, content: bytes) -> bytes:
+    begin, end = sorted(chance.randrange(len(content) + 1) for _ in range(2))
+    return content[:end] + content[begin:]
+
+
+def _flip(chance: random.Random, content: bytes) -> bytes:
+    place = chance.randrange(len(content) + 1)
+    return content[:place] + chance.randbytes(1) + content[place + 1 :]
+
+
+def _insert(chance: random.Random, content: bytes) -> bytes:
+    place = chance.randrange(len(content) + 1)
+    what = (
+        b"[",
+        b"]",
+        b"{",
+        b"}",
+        b",",
+        b":",
+        b'"',
+        b"\\",
+        b"\\ud800",
+        b"\0",
+        b"null",
+        b"-",
+        b"1e9",
+    )
+    return content[:place] + chance.choice(what) + content[place:]
+
+
+DAMAGES: tuple[Callable[[random.Random, bytes], bytes], ...] = (_cut, _double, _flip, _insert)

@@ -2,12 +2,13 @@
 
 import gc
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import pytest
 
 from proxy.endpoints import BATCH, MESSAGES
-from tests.hostile.bodies import Body, batches, single
+from tests.hostile.bodies import Body, batches, mutants, single
 from tests.hostile.stalls import STALL_SECONDS, inherent_stall
 from tests.unit.proxy.caller import Caller
 
@@ -45,3 +46,13 @@ async def test_no_single_post_holds_the_loop() -> None:
 
 async def test_no_batch_holds_the_loop() -> None:
     assert await asked(BATCH, batches(seed=1, items=250)) == {}
+
+
+async def test_what_is_damaged_is_refused_or_accepted_and_nothing_else() -> None:
+    assert await asked(MESSAGES, islice(mutants(seed=1), 3000)) == {}
+
+
+def test_the_same_seed_makes_the_same_bodies() -> None:
+    first, again, other = (list(islice(mutants(seed), 50)) for seed in (1, 1, 2))
+    assert first == again != other
+    assert list(single(1)) == list(single(1)) != list(single(2))
