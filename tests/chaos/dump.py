@@ -33,6 +33,7 @@ from main_server.keys.service import Keyring, open_keyring
 from main_server.settings import Database, MainServerSettings
 from tests.chaos.digests import Digests
 from tests.chaos.persisting import persist
+from tests.chaos.reclaimed import reclaimed
 from tests.chaos.shown import Portal, sample
 
 PAGE = 5_000
@@ -55,6 +56,7 @@ class Remains:
     main_server_config: Path
     digests: Digests
     portal: Portal
+    logs: Path
 
     @classmethod
     def of_site(cls, site: Path) -> "Remains":
@@ -66,6 +68,7 @@ class Remains:
             Path(about["main_server_config"]),
             Digests(about["digest_key"]),
             Portal(**about["portal"]),
+            Path(about["logs"]),
         )
 
     @cached_property
@@ -89,6 +92,7 @@ class Remains:
         """All of it, as soon as both stores and the portal's API can be asked."""
         away = SQLAlchemyError, redis.RedisError, KeysUnavailable
         persist("dumping both stores", lambda: self._write_stores(folder), PATIENCE_SECONDS, away)
+        _write(folder / "reclaimed.jsonl", reclaimed(self.logs))
         _write(folder / "shown.jsonl", self.portal.shown(self._sample(), self.digests))
 
     def _write_stores(self, folder: Path) -> None:
