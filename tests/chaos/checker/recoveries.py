@@ -22,10 +22,12 @@ def both_stores_again(case: Case) -> Iterator[Finding]:
 
 
 def calm_stretches(case: Case) -> list[list[Post]]:
-    """What each proxy has accepted in each time in which nothing was wrong."""
+    """What each proxy has accepted in each time in which nothing was wrong. What is repeated is
+    told how its first post fared, or what became of that since."""
     found: dict[tuple[str | None, float], list[Post]] = {}
     for post in case.evidence.posts:
-        told = post.outcome == ACCEPTED and post.gate and post.durability
+        first = post.outcome == ACCEPTED and post.kind != "repeat"
+        told = first and post.gate and post.durability
         if told and case.calm.is_calm(post.asked_wall):
             found.setdefault((post.gate, case.calm.since(post.asked_wall)), []).append(post)
     return list(found.values())

@@ -409,6 +409,7 @@ def test_what_the_harness_could_not_do_is_named_and_the_rest_is_judged(scene: Sc
 
 def test_a_proxy_that_never_uses_a_store_again_is_seen(scene: Scene) -> None:
     scene.fault("kill", "main-1", 1.0, 2.0)
+    scene.accepted("first", 1, at=13.0, kind="repeat", gate="proxy-1")  # told of its first post
     for n in range(2, 2 + ENOUGH):
         scene.accepted(f"m{n}", n, at=13.0 + n / 100, durability="queue", gate="proxy-1")
         scene.delivered(f"m{n}", n, at=13.5 + n / 100)
