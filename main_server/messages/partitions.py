@@ -54,14 +54,16 @@ def _ensure(connection: Connection, table: str, today: date) -> list[date]:
 def missing_days(existing: Iterable[str], today: date) -> dict[str, list[date]]:
     """Those from yesterday to two weeks ahead, by the partition that is divided for them.
 
-    Of a day that has begun none is put before another: what lies there would have to move.
+    Of a day that has begun none is put before another: what lies there would have to move. And none
+    is put before the first, as a clock that is set back would have it.
     """
     names = sorted(name for name in existing if name != LAST)
     found: dict[str, list[date]] = {}
     for day in (today + timedelta(days=n) for n in range(-1, DAYS_AHEAD + 1)):
         name = partition_name(day)
         following = next((one for one in names if one >= name), LAST)
-        if following == LAST or (following != name and day > today):
+        is_gap = following != name and day > today and names[:1] < [name]
+        if following == LAST or is_gap:
             found.setdefault(following, []).append(day)
     return found
 

@@ -49,6 +49,7 @@ def test_one_that_is_missing_in_the_middle_is_made_unless_its_day_has_begun() ->
         partition_name(days(10, 10)[0]): days(9, 9),
     }
     assert missing_days(names(*days(1, DAYS_AHEAD)), TODAY) == {}
+    assert missing_days(names(*days(40, 60)), TODAY) == {}, "a clock that is set back"
 
 
 def test_a_day_is_divided_for_those_before_it() -> None:
