@@ -77,7 +77,7 @@ class KeyedCommit:
         message_id = claim.message_id if claim else fresh_id
         try:
             committed = await self._in_sequence(envelop(message_id))
-        except Exception as error:
+        except BaseException as error:  # whoever breaks it off, too
             if claim is not None:
                 await self._end(key, message_id, error)
             raise
@@ -92,7 +92,7 @@ class KeyedCommit:
                 )
         return committed
 
-    async def _end(self, key: Key, message_id: UUID, error: Exception) -> None:
+    async def _end(self, key: Key, message_id: UUID, error: BaseException) -> None:
         """Our claim is of no use to us any more; it must not stand in the way of a repeat."""
         known = isinstance(error, GatepostError) and not isinstance(error, OutcomeUnknown)
         end = self._claims.drop if known else self._claims.release

@@ -7,12 +7,14 @@ import json
 import httpx
 import pytest
 
+from gatepost.identity import Identity, Role
 from gatepost.people import UserRole
-from tests.acceptance.site import Site, eventually
+from tests.acceptance.site import Site, accepted, eventually, post
 from tests.acceptance.towns import Reader, Town
 from tests.factories import BODY
 
 WHY = "the partner asks for it"
+_JSON = {"content-type": "application/json"}
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +83,49 @@ def test_a_message_tells_its_story_and_is_opened_for_who_may(town: Town, eve: Re
         assert other.post(f"{path}/open", reason=WHY).json()["message_body"] == BODY
     reasons = [one["reason"] for one in town.audited("message.opened")]
     assert reasons == ["", WHY, WHY]
+
+
+SHAPES = [
+    *("x", "é", "€", "😀", "\u200d", "\x01", "\x7f", "\ud7ff", "\ue000", "\uffff", "\U0010ffff"),
+    *('"', "\\", "\u2028", "\r\n", "\u202e", "e\u0301", "' -- \t%s{0}", "ab "),
+]
+LENGTHS = (1, 2, 15, 16, 17, 255, 256, 257, 999, 1000)
+
+
+def test_what_was_sent_is_what_is_shown_whatever_its_length_and_its_characters(
+    site: Site, town: Town
+) -> None:
+    """To the last character; whether they came escaped or as they are, alone or in a batch."""
+    bodies = [
+        *(
+            ("." * shape.isspace() + shape * 1000)[:length]
+            for shape in SHAPES
+            for length in (2, 1000)
+        ),
+        *("".join(chr(0x21 + (n * 7 + length) % 90) for n in range(length)) for length in LENGTHS),
+        *(" padded ", "\n\ttabbed\n", "a\u00a0", "{}", "[1]", "null", "\ufeffmarked"),
+    ]
+    pair = site.issue(Identity(town.domain, Role.CLIENT, "letters"))
+    with site.calling(pair.files) as client:
+        sent = dict(zip(_sent(client, bodies), bodies, strict=True))
+    eventually(lambda: not site.undelivered(list(sent)), "they are delivered")
+    reader = town.reader(UserRole.USER, "letters")
+    for message_id, body in sent.items():
+        shown = reader.post(f"/messages/{message_id}/open").json()["message_body"]
+        assert shown == body, ascii(body[:40])
+
+
+def _sent(client: httpx.Client, bodies: list[str]) -> list[str]:
+    """The longest alone, each in one spelling; all others in a batch, in the other."""
+    items = [{"sender_number": "+491701234567", "message_body": one} for one in bodies]
+    ids: dict[int, str] = {}
+    rest = [n for n, one in enumerate(bodies) if len(one) < 1000 or n % 2]
+    for n in set(range(len(bodies))) - set(rest):
+        ids[n] = accepted(post(client, content=json.dumps(items[n]), headers=_JSON))
+    text = json.dumps([items[n] for n in rest], ensure_ascii=False)
+    answer = client.post("/api/v1/messages/batch", content=text.encode(), headers=_JSON)
+    ids |= {n: one["message_id"] for n, one in zip(rest, answer.json()["items"], strict=True)}
+    return [ids[n] for n in range(len(bodies))]
 
 
 def test_no_answer_is_kept_on_the_way(town: Town, eve: Reader) -> None:

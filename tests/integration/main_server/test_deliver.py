@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Barrier, BrokenBarrierError
+from typing import Any
 
 import msgspec
 import pytest
@@ -94,6 +95,24 @@ def test_a_batch_is_answered_in_its_order(room: Room) -> None:
         "delivered",
         "already",
     ]
+
+
+def test_a_row_that_the_ledger_refuses_leaves_the_answers_in_their_order(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    envelopes = [room.envelope() for _ in range(8)]
+    bad, real = {envelopes[one].message_id.bytes for one in (1, 6)}, repository.insert_queued
+
+    def insert(connection: Any, rows: Any, *rest: Any) -> None:
+        spoilt = [dict(r, queue="q" * 500) if r["message_id"] in bad else r for r in rows]
+        real(connection, spoilt, *rest)
+
+    monkeypatch.setattr(repository, "insert_queued", insert)
+    answers = room.deliver(*envelopes)
+    assert [one.message_id for one in answers] == [one.message_id for one in envelopes]
+    refused = [one.message_id.bytes for one in answers if one.result == "refused"]
+    assert set(refused) == bad
+    assert room.count_rows() == 6
 
 
 def test_an_empty_batch_is_answered_with_nothing(room: Room) -> None:

@@ -76,6 +76,22 @@ async def test_after_a_claimer_that_died_the_repeat_goes_on_with_its_id(
     assert (claim.standing, claim.message_id) == (Standing.UNDER_WAY, first)
 
 
+async def test_who_repeats_all_the_time_goes_on_once_the_time_of_the_dead_is_over(
+    claims: Claims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No claim is under way for ever: neither its own length nor who asks for it can make it so."""
+    monkeypatch.setattr("proxy.claims.UNDER_WAY_SECONDS", 2)
+    first = ids.new()
+    heard: list[Standing] = []
+    await claims.claim(CLIENT_ID, KEY, first, PAYLOAD)
+    async with asyncio.timeout(10):
+        while not heard or heard[-1] is Standing.UNDER_WAY:
+            claim = await claims.claim(CLIENT_ID, KEY, ids.new(), PAYLOAD)
+            heard.append(claim.standing)
+            await asyncio.sleep(0.05)
+    assert (heard[-1], claim.message_id) == (Standing.OURS, first)
+
+
 async def test_another_payload_does_not_inherit_from_the_dead(claims: Claims, redis: Redis) -> None:
     """What the dead one sent may have been taken."""
     await claims.claim(CLIENT_ID, KEY, ids.new(), PAYLOAD)

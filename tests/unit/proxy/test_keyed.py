@@ -2,6 +2,7 @@
 of them can't be asked; and what is kept of it for the next post."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -9,7 +10,7 @@ import pytest
 
 from gatepost.contract import Registered, RegisterResult
 from gatepost.envelope import Envelope
-from gatepost.errors import KeyReused, OutcomeUnknown, StillUnderWay, Unavailable
+from gatepost.errors import GatepostError, KeyReused, OutcomeUnknown, StillUnderWay, Unavailable
 from gatepost.queue import QueueUnavailable
 from proxy.admission import Submission
 from proxy.claims import Claim, Standing
@@ -211,6 +212,31 @@ async def test_what_may_have_been_taken_keeps_its_claim(ledger: Any, queue: Any)
     with pytest.raises(OutcomeUnknown):
         await post.through(ledger, queue)
     assert post.claims.kept == "released"  # at once: nobody is under way any more
+
+
+ENDS: list[tuple[Any, Any]] = [
+    *((ledger, queue) for ledger in (REGISTERED, REFUSED, UNKNOWN) for queue in (None, REFUSED)),
+    (REGISTERED, UNKNOWN),
+    *((result(kind, FIRST), None) for kind in (Registered.DUPLICATE, Registered.CONFLICT)),
+    *((result(kind), None) for kind in (Registered.EXPIRED, Registered.REFUSED)),
+]
+
+
+@pytest.mark.parametrize("ends", ENDS, ids=str)
+async def test_no_claim_stays_under_way_however_its_post_ends(ends: tuple[Any, Any]) -> None:
+    post = Post()
+    with suppress(GatepostError):
+        await post.through(*ends)
+    assert post.claims.kept is not None
+
+
+async def test_a_post_that_is_broken_off_leaves_its_claim_to_a_repeat() -> None:
+    post = Post()
+    task = await post.begin()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert post.claims.kept == "released"
 
 
 async def test_a_queue_that_hangs_does_not_hold_up_what_the_ledger_has() -> None:
