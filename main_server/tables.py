@@ -124,6 +124,14 @@ idempotency = Table(
     **_OPTIONS,
 )
 
+flushes = Table(
+    "flushes",
+    metadata,
+    Column("place", SmallInteger, primary_key=True, autoincrement=False),
+    Column("number", BigInteger, nullable=False),
+    **_OPTIONS,
+)
+
 domains = Table(
     "domains",
     metadata,

@@ -33,9 +33,12 @@ from main_server.messages.arrivals import (
 )
 from main_server.messages.bisect import bisect
 from main_server.messages.key_claims import claim_keys, conflicts, find_first
+from main_server.messages.lasting import make_lasting
 from main_server.messages.repository import DELIVERABLE, AcceptedBy, Claim, Standing
 
 _ENDED = {"delivered": Result.ALREADY, "erased": Result.ERASED, "duplicate": Result.DUPLICATE}
+_OURS = {Result.DELIVERED, Result.SEND_ENVELOPE, Result.HELD}
+"""After all others the queue forgets the message, by what another may have committed just now."""
 _FINAL = ("unreadable", "discarded", KEY_CONFLICT)
 """Nobody has what would be delivered, or somebody has said that it is not to be, or is to say it
 first (by a redrive)."""
@@ -171,6 +174,8 @@ def _deliver(
         repository.insert_ended(connection, rows)
     _end_standing(connection, results, attempts, standings, from_ms(now))
     _note_attempts(connection, results, attempts, from_ms(now))
+    if any(result.result not in _OURS for result in results):
+        make_lasting(connection)
     return results
 
 

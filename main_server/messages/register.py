@@ -30,6 +30,7 @@ from main_server.messages.arrivals import (
 )
 from main_server.messages.bisect import bisect
 from main_server.messages.key_claims import Claims, claim_keys, conflicts, find_first
+from main_server.messages.lasting import make_lasting
 from main_server.messages.repository import AcceptedBy
 
 UNSTORABLE = "unstorable"
@@ -102,6 +103,8 @@ def _register(
         repository.insert_queued(connection, queued, accepted_by)
     if ended:
         repository.insert_ended(connection, ended)
+    if claims or accepted:  # by what another has committed: a first post, or the proxy itself
+        make_lasting(connection)
     return results
 
 

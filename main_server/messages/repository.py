@@ -227,6 +227,9 @@ def _find_status(
         messages.c.delivered_at,
         messages.c.attempt_count,
         messages.c.duplicate_of,
+        func.timestampdiff(
+            literal_column("MINUTE"), messages.c.delivered_at, func.utc_timestamp()
+        ).label("minutes_delivered"),
     ).where(messages.c.message_id == message_id, messages.c.client_id == client_id)
     row = connection.execute(query).mappings().first()
     return dict(row) if row else None

@@ -28,6 +28,7 @@ from main_server.messages.arrivals import (
 )
 from main_server.messages.bisect import bisect
 from main_server.messages.key_claims import Claims, claim_keys, conflicts, find_first
+from main_server.messages.lasting import make_lasting
 from main_server.messages.repository import Standing
 
 
@@ -83,6 +84,7 @@ def _settle(
             row = _ended_row(keyring, held, arrival, claims, item)
             repository.insert_ended(connection, [row])
     repository.add_attempts(connection, [_attempt(item) for item in items])
+    make_lasting(connection)
 
 
 def _ended_row(

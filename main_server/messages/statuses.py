@@ -1,17 +1,27 @@
 """Where a message stands, in the words of the boundary."""
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from gatepost.clock import iso, to_ms
 from main_server.database import transact
 from main_server.messages import repository
+from main_server.messages.lasting import make_lasting, may_go_back
 
 
 def find_status(engine: Engine, message_id: UUID, client_id: str) -> dict[str, Any] | None:
-    row = transact(engine, lambda c: repository.find_status(c, message_id.bytes, client_id))
+    """What its sender hears of it lasts: a delivery that was told is not told anew, later."""
+
+    def work(connection: Connection) -> Mapping[str, Any] | None:
+        row = repository.find_status(connection, message_id.bytes, client_id)
+        if row is not None and may_go_back(row):
+            make_lasting(connection)
+        return row
+
+    row = transact(engine, work)
     if row is None:
         return None
     delivered_at = row["delivered_at"]
