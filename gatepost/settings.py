@@ -5,7 +5,8 @@ the table below. All mistakes are told at once, and no value is repeated in them
 secret.
 """
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 from urllib.parse import quote, urlsplit
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, m
 from pydantic.fields import FieldInfo
 
 from gatepost.errors import ConfigurationError
+from gatepost.mistakes import did_you_mean, is_plain, nearest, of_pydantic
 from gatepost.safety import private_file_faults, url_password_faults
 from gatepost.sources import read_sources
 from gatepost.tls import TlsFiles, check_files, check_shown
@@ -222,12 +224,46 @@ def load_with_origins(settings: type[S], file: Path | None) -> tuple[S, Mapping[
     try:
         return settings.model_validate(given.tree), given.origins
     except ValidationError as error:
-        mistakes = [
-            f"  {'.'.join(str(part) for part in e['loc']) or 'file'}: {e['msg']}"
-            for e in error.errors(include_input=False, include_url=False)
-        ]
+        errors = error.errors(include_input=False, include_url=False)
+        mistakes = [f"  {_mistake(settings, one)}" for one in errors]
+        mistakes += [f"  {words}" for words in misnamed(os.environ)]
         source = str(file) if file else "the environment"
         raise ConfigurationError(f"{source} can't be used:\n" + "\n".join(mistakes)) from None
+
+
+def _mistake(settings: type[BaseModel], error: Mapping[str, Any]) -> str:
+    """Where, and what; of a name that nobody knows, which may have been meant."""
+    *places, name = [str(part) for part in error["loc"]] or ["file"]
+    words = of_pydantic(error)
+    if error["type"] == "extra_forbidden":
+        words += did_you_mean(name, _names_in(settings, places))
+    return f"{'.'.join([*places, name])}: {words}"
+
+
+def _names_in(block: type[BaseModel], places: Sequence[str]) -> Iterable[str]:
+    for place in places:
+        info = block.model_fields.get(place)
+        section = section_of(info) if info is not None else None
+        if section is None:
+            return ()
+        block = section
+    return block.model_fields
+
+
+def misnamed(environment: Iterable[str]) -> list[str]:
+    """Names in the environment that are all but one of ours: nobody reads them."""
+    strange = sorted(set(environment) - set(ENVIRONMENT_NAMES))
+    found = ((one, nearest(one, ENVIRONMENT_NAMES)) for one in strange if is_plain(one))
+    return [
+        f"{one} in the environment is read by nobody; did you mean {meant}?"
+        for one, meant in found
+        if meant is not None and _is_slip(one, meant)
+    ]
+
+
+def _is_slip(name: str, meant: str) -> bool:
+    """Not one that has just the beginning in common: others have names of their own."""
+    return abs(len(name) - len(meant)) < 2
 
 
 def refuse_unsafe(settings: ServiceSettings) -> None:

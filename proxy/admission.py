@@ -12,10 +12,12 @@ from typing import Any
 from gatepost.clock import FIRST_MS, to_ms
 from gatepost.errors import FieldError, IdentityMismatch, Invalid
 from gatepost.identity import Identity
+from gatepost.mistakes import unknown_field
 from proxy.settings import Validation
 from proxy.strict_json import parse
 
-_PLAIN_NAME = re.compile(r"\A[A-Za-z_]{1,64}\Z")
+MOST_MEANT = 3
+"""For so many unknown fields it is looked for what they were meant for: a batch may have many."""
 _TIMESTAMP = re.compile(
     r"\A\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:[0-5]\d)\Z", re.ASCII
 )
@@ -131,7 +133,7 @@ def _unknown(
 ) -> None:
     for name in document:
         if name not in known:
-            shown = f"{parent}/{name}" if _PLAIN_NAME.match(name) else parent
-            mistakes.append(FieldError(shown, "is not a field that is known here"))
+            meant = known if len(mistakes) < MOST_MEANT else ()
+            mistakes.append(unknown_field(parent, name, meant))
             if len(mistakes) >= 10:
                 return

@@ -1,5 +1,6 @@
 """What `gatepost config check` and `gatepost config show` do, and say."""
 
+import os
 from collections.abc import Iterator, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -19,6 +20,7 @@ from gatepost.settings import (
     leaves,
     load,
     load_with_origins,
+    misnamed,
     refuse_unsafe,
     value_of,
 )
@@ -53,12 +55,14 @@ def check(given: Path | None, services: list[str], *, json: bool) -> None:
         except ConfigurationError as error:
             mistakes += [(name, line) for line in error.detail.splitlines()]
     mistakes += [("all", words) for words in disagreements(read)]
+    notes = [("environment", words) for words in misnamed(os.environ)]
     for entry in entry_points(group=COMPARED):
         try:
-            for words in entry.load()(folder):
-                _tell(output, entry.name, words, ok=True)
+            notes += [(entry.name, words) for words in entry.load()(folder)]
         except ConfigurationError as error:
             mistakes += [(entry.name, line) for line in error.detail.splitlines()]
+    for name, words in notes:
+        _tell(output, name, words, ok=True)
     for name, words in mistakes:
         _tell(output, name, words, ok=False)
     if mistakes:

@@ -22,6 +22,7 @@ from gatepost.errors import (
     WrongRole,
 )
 from gatepost.identity import Identity, Role
+from gatepost.mistakes import of_pydantic, unknown_field
 from gatepost.problem import MEDIA_TYPE, describe
 from gatepost.service.asgi import Receive, Scope, Send, respond
 from gatepost.service.bodies import name_sender
@@ -105,11 +106,18 @@ async def _refuse(request: Request, error: Exception) -> Response:
     )
 
 
+def _mistake(error: dict[str, Any]) -> FieldError:
+    """Names of parameters are ours, but for one that nobody knows."""
+    parts = [str(part) for part in error["loc"][1:]]
+    if error["type"] == "extra_forbidden":
+        return unknown_field("", parts[-1])
+    return FieldError("".join(f"/{part}" for part in parts), of_pydantic(error))
+
+
 def in_our_words(request: Request, error: Exception) -> Exception:
     """The framework's errors in our words: where and what, never what was sent."""
     if isinstance(error, RequestValidationError):
-        places = [("/" + "/".join(str(p) for p in e["loc"][1:]), e["msg"]) for e in error.errors()]
-        return Invalid(errors=[FieldError(pointer, detail) for pointer, detail in places])
+        return Invalid(errors=[_mistake(one) for one in error.errors()])
     if isinstance(error, HTTPException) and error.status_code == 404:
         return NotFound()
     if isinstance(error, HTTPException) and error.status_code == 405:

@@ -5,14 +5,11 @@ from typing import TypeVar
 import msgspec
 from fastapi import Request
 
-from gatepost.errors import FieldError, Invalid, Malformed
+from gatepost.errors import Invalid, Malformed
+from gatepost.mistakes import of_msgspec
 from gatepost.service.asgi import read_body
 
 MAX_BYTES = 32 * 1024
-_INSTEAD = {
-    "Invalid enum value": "is none of the values that are allowed",
-    "Object contains unknown field": "holds a field that is not known",
-}
 T = TypeVar("T")
 
 
@@ -25,15 +22,13 @@ def decode(body: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
-        words, _, place = str(error).partition(" - at `$")
-        pointer = place.rstrip("`").replace(".", "/")
-        raise Invalid(errors=[FieldError(pointer, _without_values(words))]) from None
+        raise Invalid(errors=[of_msgspec(error, fields_of(kind))]) from None
     except msgspec.DecodeError:
         raise Malformed() from None
 
 
-def _without_values(words: str) -> str:
-    for begins, instead in _INSTEAD.items():
-        if words.startswith(begins):
-            return instead
-    return words
+def fields_of(kind: object) -> tuple[str, ...]:
+    """The names of all fields in it, for those that are typed almost right."""
+    if not isinstance(kind, type) or not issubclass(kind, msgspec.Struct):
+        return ()
+    return tuple(one.encode_name for one in msgspec.structs.fields(kind))

@@ -22,6 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from gatepost.domains import DomainSettings
 from gatepost.errors import ConfigurationError, Invalid
+from gatepost.mistakes import of_msgspec
 from gatepost.settings import load
 from main_server.database import open_ledger
 from main_server.domains import service
@@ -46,7 +47,8 @@ def read_domains(file: Path) -> dict[str, DomainSettings]:
             found[name] = msgspec.convert(fields or {}, DomainSettings)
             service.check(name, found[name])
         except msgspec.ValidationError as error:
-            mistakes.append(f"  {name}: {error}")
+            one = of_msgspec(error, DomainSettings.__struct_fields__)
+            mistakes.append(f"  {name}: {one.pointer.strip('/') or 'it'} {one.detail}")
         except Invalid as error:
             wrong = [f"{one.pointer.strip('/')} {one.detail}" for one in error.errors]
             mistakes += [f"  {name}: {words}" for words in wrong or [error.detail]]

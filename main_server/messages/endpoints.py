@@ -22,6 +22,7 @@ from gatepost.contract import (
 from gatepost.envelope import UNREADABLE
 from gatepost.errors import FieldError, Invalid, Malformed, NotFound
 from gatepost.identity import Role
+from gatepost.mistakes import of_msgspec
 from gatepost.service.api import HotPost, allow
 from gatepost.service.asgi import Receive, Scope, read_body
 from gatepost.service.requests import context_of
@@ -116,7 +117,7 @@ async def read_items(receive: Receive, decode: Callable[[bytes], T]) -> T:
     try:
         return decode(body)
     except msgspec.ValidationError as error:
-        raise Invalid(str(error)) from None
+        raise Invalid(errors=[of_msgspec(error)]) from None
     except UNREADABLE:
         raise Malformed() from None
 

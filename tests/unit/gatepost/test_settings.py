@@ -8,7 +8,7 @@ import yaml
 from pydantic import ValidationError
 
 from gatepost.errors import ConfigurationError
-from gatepost.settings import ENVIRONMENT_NAMES, ServiceSettings, load
+from gatepost.settings import ENVIRONMENT_NAMES, ServiceSettings, load, misnamed
 from main_server.settings import DatabaseOnly, MainServerSettings, StoresOnly
 from proxy.settings import ProxySettings
 from worker.settings import WorkerSettings
@@ -115,6 +115,21 @@ def test_the_designs_environment_names_are_accepted_and_stand_over_the_file(
     assert at(load(service, file), path) != read
     monkeypatch.setenv(name, value)
     assert at(load(service, file), path) == read
+
+
+def test_a_name_that_is_typed_almost_right_is_told_with_the_right_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tree = with_(MAIN, "database.hots", "x") | {"sever": {}}
+    with pytest.raises(ConfigurationError) as refused:
+        load(MainServerSettings, written(tree))
+    said = refused.value.detail
+    assert "database.hots: is not a field that is known here; did you mean host?" in said
+    assert "sever: is not a field that is known here; did you mean server?" in said
+    assert "Extra inputs" not in said
+    found = misnamed(["DB_HOTS", "DATABASE_URLS", "DB", "REDIS", "PATH", "DB_HOST", "b\n_host"])
+    assert [words.split()[0] for words in found] == ["DATABASE_URLS", "DB_HOTS"]
+    assert found[1].endswith("did you mean DB_HOST?")
 
 
 def test_names_of_other_services_are_let_be(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -216,9 +216,19 @@ def test_every_mistake_is_told_at_once() -> None:
 
 @pytest.mark.parametrize("name", ["extra", "message_id", "Sender_Number", "_", "A" * 64])
 def test_an_unknown_field_with_a_plain_name_is_named(name: str) -> None:
-    assert mistakes(document(**{name: 1})) == {f"/{name}": "is not a field that is known here"}
+    (found,) = mistakes(document(**{name: 1})).items()
+    meant = "; did you mean sender_number?" if name == "Sender_Number" else ""
+    assert found == (f"/{name}", f"is not a field that is known here{meant}")
     nested = mistakes(document(metadata={name: 1}))
     assert nested == {f"/metadata/{name}": "is not a field that is known here"}
+
+
+def test_of_many_unknown_fields_the_first_are_told_with_the_right_ones() -> None:
+    """A batch may have ten thousand."""
+    names = ("sender_numbr", "mesage_body", "metadatas", "sendernumber", "body")
+    found = mistakes(document(**dict.fromkeys(names, 1)))
+    assert [f"/{name}" for name in names] == list(found)
+    assert ["did you mean" in words for words in found.values()] == [True] * 3 + [False] * 2
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,8 @@ async def test_every_refusal_is_a_problem_that_repeats_nothing(
     if status == 405:
         assert answer.headers["allow"] == "GET, PUT, DELETE"
     if status == 422:
-        assert answer.json()["errors"][0]["pointer"] == "/number"
+        mistake = {"pointer": "/number", "detail": "must be a whole number"}
+        assert answer.json()["errors"] == [mistake]
 
 
 async def test_of_what_failed_the_log_has_the_type_and_not_the_text() -> None:
