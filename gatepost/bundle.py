@@ -9,6 +9,7 @@ import msgspec
 from cryptography import x509
 
 from gatepost.certificates import read_certificate
+from gatepost.decoding import json_decoder
 from gatepost.identity import Identity, Role
 from gatepost.sealing import SealingKey
 
@@ -64,4 +65,4 @@ class Bundle(msgspec.Struct, frozen=True, kw_only=True):
     max_lifetime_seconds: int
 
 
-decode_bundle = msgspec.json.Decoder(Bundle).decode
+decode_bundle = json_decoder(Bundle)

@@ -2,6 +2,8 @@
 
 import msgspec
 
+from gatepost.decoding import json_decoder
+
 
 class Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sender_number: str
@@ -12,8 +14,8 @@ class Content(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 encode_content = msgspec.json.Encoder().encode
-_decoder = msgspec.json.Decoder(Content)
+_decode = json_decoder(Content)
 
 
 def decode_content(data: bytes) -> Content:
-    return _decoder.decode(data)
+    return _decode(data)

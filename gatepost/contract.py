@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta
 
+from gatepost.decoding import json_decoder
 from gatepost.envelope import Ms
 
 MAX_ITEMS = 1000
@@ -121,9 +122,9 @@ class QueueNames(msgspec.Struct, frozen=True):
 
 
 encode_json = msgspec.json.Encoder().encode
-decode_deliver_request = msgspec.json.Decoder(DeliverRequest).decode
-decode_deliver_answer = msgspec.json.Decoder(DeliverAnswer).decode
-decode_register_request = msgspec.json.Decoder(RegisterRequest).decode
-decode_register_answer = msgspec.json.Decoder(RegisterAnswer).decode
-decode_settle_request = msgspec.json.Decoder(SettleRequest).decode
-decode_queue_names = msgspec.json.Decoder(QueueNames).decode
+decode_deliver_request = json_decoder(DeliverRequest)
+decode_deliver_answer = json_decoder(DeliverAnswer)
+decode_register_request = json_decoder(RegisterRequest)
+decode_register_answer = json_decoder(RegisterAnswer)
+decode_settle_request = json_decoder(SettleRequest)
+decode_queue_names = json_decoder(QueueNames)

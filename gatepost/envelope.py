@@ -12,10 +12,8 @@ import msgspec
 from msgspec import Meta
 
 from gatepost.clock import FIRST_MS, LAST_MS
+from gatepost.decoding import Undecodable, json_decoder
 from gatepost.ids import id_ms
-
-UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError)
-"""What msgspec raises for what it can't read; of what isn't UTF-8, no error of its own."""
 
 # What the ledger's columns hold: an envelope that no row can be made of must not get so far as to
 # be tried there again and again, with all that is in its batch.
@@ -49,7 +47,7 @@ class Envelope(
 
 
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Envelope)
+_decode = json_decoder(Envelope)
 
 
 def encode(envelope: Envelope) -> bytes:
@@ -57,8 +55,8 @@ def encode(envelope: Envelope) -> bytes:
 
 
 def decode(data: bytes | bytearray) -> Envelope:
-    """Raises one of UNREADABLE for what isn't an envelope."""
-    return _decoder.decode(data)
+    """Raises Undecodable for what isn't an envelope."""
+    return _decode(data)
 
 
 class _Trace(msgspec.Struct, frozen=True):
@@ -67,15 +65,15 @@ class _Trace(msgspec.Struct, frozen=True):
     domain: str = ""
 
 
-_trace_decoder = msgspec.json.Decoder(_Trace)
+_decode_trace = json_decoder(_Trace)
 
 
 def trace_of(data: bytes) -> dict[str, str]:
     """What an encoded envelope is found by in logs and traces, and counted by; nothing else is
     read."""
     try:
-        trace = _trace_decoder.decode(data)
-    except UNREADABLE:
+        trace = _decode_trace(data)
+    except Undecodable:
         return {}
     return {
         "request_id": trace.request_id,

@@ -8,6 +8,8 @@ from enum import StrEnum
 
 import msgspec
 
+from gatepost.decoding import msgpack_decoder
+
 KEY = "gatepost:revocation"
 """In Redis: a hash of `number`, which is cheap to poll, and `data`, the encoded Revocations."""
 CHANNEL = "gatepost:revocation"
@@ -35,4 +37,4 @@ class Revocations(msgspec.Struct, frozen=True):
 
 
 encode_revocations = msgspec.msgpack.Encoder().encode
-decode_revocations = msgspec.msgpack.Decoder(Revocations).decode
+decode_revocations = msgpack_decoder(Revocations)

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
 from dotenv import dotenv_values
 
 from gatepost.errors import ConfigurationError
+from gatepost.strict_yaml import parse_yaml
 
 CREDENTIALS = "CREDENTIALS_DIRECTORY"
 BESIDE = "credentials"
@@ -75,16 +75,14 @@ def _may_look(folder: Path) -> bool:
 
 
 def _read_yaml(file: Path, environment: Mapping[str, str]) -> Given:
-    try:
-        tree = yaml.safe_load(_read(file))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f" at line {mark.line + 1}" if mark else ""
-        raise ConfigurationError(f"{file} is not YAML{place}") from None
+    tree = parse_yaml(file, _read(file))
     if not isinstance(tree, dict):
         raise ConfigurationError(f"{file} must hold a mapping of sections")
     reading = _Yaml(str(file), environment)
-    expanded = reading.expand(tree, "")
+    try:
+        expanded = reading.expand(tree, "")
+    except RecursionError:  # by an alias of what is around it
+        raise ConfigurationError(f"{file} is nested too deep") from None
     if reading.missing:
         names = ", ".join(sorted(reading.missing))
         raise ConfigurationError(f"{file} names variables that are not set: {names}")

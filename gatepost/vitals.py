@@ -10,6 +10,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from gatepost.decoding import json_decoder
+
 CHANNEL = "gatepost:vitals"
 EVERY_SECONDS = 1.0
 MOST_BYTES = 256 * 1024
@@ -66,4 +68,4 @@ class Tally:
 
 
 encode_vitals = msgspec.json.Encoder().encode
-decode_vitals = msgspec.json.Decoder(Vitals).decode
+decode_vitals = json_decoder(Vitals)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import httpx
 import msgspec
 
+from gatepost.decoding import Undecodable, decode_json
 from gatepost.errors import (
     FieldError,
     GatepostError,
@@ -76,8 +77,8 @@ class MainServer:
 
 def _decode(answer: httpx.Response, kind: type[T]) -> T:
     try:
-        return msgspec.json.decode(answer.content, type=kind)
-    except msgspec.MsgspecError:
+        return decode_json(answer.content, kind)
+    except Undecodable:
         raise Unavailable(
             "The main server's answer can't be read: is it of this release?"
         ) from None
@@ -85,12 +86,13 @@ def _decode(answer: httpx.Response, kind: type[T]) -> T:
 
 def _error(answer: httpx.Response) -> GatepostError:
     try:
-        problem: dict[str, Any] = answer.json()
+        problem = decode_json(answer.content, dict[str, Any])
         kind = _ERRORS[str(problem["type"]).removeprefix(TYPE_BASE)]
         detail = str(problem["detail"])
         errors = [FieldError(e["pointer"], e["detail"]) for e in problem.get("errors", ())]
-    except (ValueError, KeyError, TypeError):
+        wait = int(problem.get("retry_after", 1))
+    except (Undecodable, ValueError, KeyError, TypeError, OverflowError):
         return Unavailable(_AWAY)
     if issubclass(kind, RetryableError):
-        return kind(detail, retry_after=int(problem.get("retry_after", 1)))
+        return kind(detail, retry_after=wait)
     return Unavailable(_AWAY) if kind is MethodNotAllowed else kind(detail, errors=errors)

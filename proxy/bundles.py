@@ -4,6 +4,7 @@ The file holds no secret that opens anything, and is written whole or not at all
 """
 
 import asyncio
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from proxy.senders import Senders
 
 REFRESH_SECONDS = 0.75
 """What is told with the bundle, as that intake is paused, is known within a second."""
+_TIME = re.compile(r"\A[0-9]{1,14}\Z")
 
 
 class BundleCache:
@@ -63,13 +65,14 @@ async def bundle_loop(
         try:
             asked, started = time.monotonic(), time.perf_counter()
             answer = await main_server.get("/internal/bundle", headers={"if-none-match": etag})
-            if (watch.problem or not clock.known) and TIME_HEADER in answer.headers:
+            told = answer.headers.get(TIME_HEADER, "")
+            if (watch.problem or not clock.known) and _TIME.match(told):
                 took_ms = (time.perf_counter() - started) * 1000
-                clock.correct(int(answer.headers[TIME_HEADER]), took_ms)
+                clock.correct(int(told), took_ms)
             if answer.status_code == 200:
                 senders.learn(decode_bundle(answer.content))
                 cache.write(answer.content)
-                etag = answer.headers["etag"]  # learned and kept: not before that
+                etag = answer.headers.get("etag", "")  # learned and kept: not before that
                 log.info("bundle.learned", etag=etag)
             if answer.status_code in (200, 304):
                 senders.confirm(asked)

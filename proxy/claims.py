@@ -16,7 +16,7 @@ from uuid import UUID
 
 from redis.asyncio import Redis
 
-from gatepost.queue import typed_errors
+from gatepost.queue import QueueDamaged, typed_errors
 from proxy.commit import Durability
 
 LIFE_SECONDS = 24 * 3600
@@ -59,9 +59,11 @@ class Claims:
                 keys=[_key(client_id, key_mac)],
                 args=[fresh_id.bytes, payload_mac, UNDER_WAY_SECONDS, LIFE_SECONDS],
             )
-        return Claim(
-            Standing(standing), UUID(bytes=message_id), payload, Durability(durability.decode())
-        )
+        try:
+            how = Durability(durability.decode())
+            return Claim(Standing(standing), UUID(bytes=message_id), payload, how)
+        except (ValueError, TypeError):
+            raise QueueDamaged() from None
 
     async def settle(
         self,

@@ -17,6 +17,7 @@ import httpx
 
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
+from gatepost.decoding import Undecodable, decode_json
 from gatepost.errors import ConfigurationError
 from gatepost.service.forking import DRAIN, UNDRAIN
 from gatepost.settings import load
@@ -75,8 +76,8 @@ def _look(settings: ProxySettings) -> Seen:
         words = f"No proxy answers at {_place(settings)}."
         raise Failure("unavailable", words, "Is it --instance N, or another --config?") from None
     try:
-        return _seen(answer.json())
-    except (ValueError, KeyError, TypeError):
+        return _seen(decode_json(answer.content, dict[str, Any]))
+    except (Undecodable, ValueError, KeyError, TypeError):
         raise Failure("unexpected-answer", f"{_place(settings)} is not a proxy's.") from None
 
 

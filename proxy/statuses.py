@@ -11,9 +11,9 @@ from typing import Any
 from uuid import UUID
 
 import httpx
-import msgspec
 
 from gatepost.clock import iso
+from gatepost.decoding import Undecodable, decode_json
 from gatepost.envelope import decode
 from gatepost.errors import NotFound, Unavailable
 from gatepost.identity import Identity
@@ -39,7 +39,7 @@ class Statuses:
         for ask in (ask_ledger, ask_queue, ask_ledger):
             try:
                 found = await ask()
-            except (httpx.HTTPError, QueueError, ValueError):  # or an answer that is none
+            except (httpx.HTTPError, QueueError, Undecodable):
                 silent = True
                 continue
             if found is not None:
@@ -55,8 +55,7 @@ class Statuses:
         if answer.status_code == 404:
             return None
         answer.raise_for_status()
-        found: dict[str, Any] = answer.json()
-        return found
+        return decode_json(answer.content, dict[str, Any])
 
     async def _ask_queue(
         self, message_id: UUID, sender: Identity, queue: Queue
@@ -66,7 +65,7 @@ class Statuses:
             return None
         try:
             envelope = decode(payload)
-        except msgspec.MsgspecError:
+        except Undecodable:
             return None  # whose it is can't be told
         if envelope.client_id != sender.client_id:
             return None

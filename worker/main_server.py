@@ -25,12 +25,15 @@ from gatepost.contract import (
     decode_queue_names,
     encode_json,
 )
-from gatepost.envelope import UNREADABLE
+from gatepost.decoding import Undecodable, json_decoder
 from gatepost.queue import Delivery
 from gatepost.service.tracing import Tracer
 from worker.tracing import Attempts
 
 T = TypeVar("T")
+
+MOST_OPENINGS = 200
+"""An envelope has one; a client's name may hold some, and has 193 characters at most."""
 
 
 class Outage(Exception):
@@ -104,22 +107,25 @@ class MainServer:
             raise Outage(f"the main server answers with status {answer.status_code}")
         try:
             return decode(answer.content)
-        except UNREADABLE:
+        except Undecodable:
             raise Outage("the main server's answer can't be read") from None
 
 
 def envelope_of(delivery: Delivery) -> msgspec.Raw:
     """What lay in the queue, to be put into a call unparsed; nothing if it can't be.
 
-    Something that isn't JSON would spoil the whole call, and with it its batch, again and again.
+    Something that isn't JSON would spoil the whole call, and with it its batch, again and again. So
+    would what is nested: the call around it can be one level too deep where it was not by itself.
     """
+    if sum(delivery.payload.count(one) for one in (b"[", b"{")) > MOST_OPENINGS:
+        return NO_ENVELOPE
     try:
         return _as_it_is(delivery.payload)
-    except UNREADABLE:
+    except Undecodable:
         return NO_ENVELOPE
 
 
-_as_it_is = msgspec.json.Decoder(msgspec.Raw).decode
+_as_it_is = json_decoder(msgspec.Raw)
 
 
 def _unreadable(message_id: UUID) -> DeliverResult:

@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
 
-import msgspec
 from sqlalchemy import Connection, text
 
 from analytics.insight.attained import Answers
 from analytics.insight.days import Key
+from gatepost.decoding import json_decoder
 from gatepost.insight.figures import COUNTS, EVERY, Figures, figures_of
 
 FEWEST_ROWS = 100_000
 """Of fewer messages the tables' own pages are most of what the ledger takes."""
 LOOK_BACK = timedelta(days=7)
 """What a process had answered before a day is looked for in so many days before it."""
-_read_bounds = msgspec.json.Decoder(dict[float, int]).decode
+_read_bounds = json_decoder(dict[float, int])
 
 
 def days_before(

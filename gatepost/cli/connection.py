@@ -97,7 +97,7 @@ def _configured(file: Path) -> Iterator[Place]:
         return
     except OSError as error:
         raise Failure("usage", f"{file} can't be read: {error.strerror}.") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Failure("usage", f"{file} is not TOML: {error}.") from None
     for name, value in settings.items():
         if name not in SETTINGS or not isinstance(value, str):
@@ -125,7 +125,7 @@ def _development(folder: Path) -> Iterator[Place]:
             if file.stat().st_uid != os.geteuid():
                 continue
             status = json.loads(file.read_text("utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue
         yield Place(str(file), _beside(root, _of_status(status)))
         return

@@ -59,7 +59,7 @@ class Caller:
             raise refusal(call, answer, datetime.now(UTC))
         try:
             document: Mapping[str, Any] = answer.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             raise UnexpectedAnswer("The answer is not JSON.") from None
         return document
 

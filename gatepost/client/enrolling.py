@@ -72,5 +72,5 @@ def _read(answer: httpx.Response) -> tuple[bytes, bytes, str | None]:
         if gateway is not None and not _GATEWAY.match(gateway):
             raise ValueError
         return document["cert"].encode(), document["ca"].encode(), gateway
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UnexpectedAnswer("The answer is not a certificate.") from None

@@ -16,6 +16,7 @@ from gatepost.errors import FieldError
 _UNKNOWN_TYPES = frozenset(
     f"urn:gatepost:problem:{slug}" for slug in ("outcome-unknown", "still-under-way")
 )
+_LONGEST_WAIT = 1e9
 NOT_GATEPOST = "The answer is not one of Gatepost's. Does the address lead to its proxy?"
 
 _BY_STATUS: dict[int, type[errors.GatepostError]] = {
@@ -101,12 +102,13 @@ def retry_after(value: str | None, now: datetime) -> float | None:
     if value is None:
         return None
     if value.isascii() and value.isdigit():
-        return float(value)
+        return min(float(value[:20]), _LONGEST_WAIT)
     try:
         moment = parsedate_to_datetime(value)
-    except ValueError:
+        left = (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
+    except (ValueError, OverflowError):
         return None
-    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())
+    return max(0.0, left)
 
 
 def _document(response: httpx.Response) -> Mapping[str, Any] | None:

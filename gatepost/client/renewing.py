@@ -143,7 +143,7 @@ def _read(answer: httpx.Response) -> dict[str, str]:
     try:
         document = answer.json()
         return {name: str(document[name]) for name in ("cert", "ca")}
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise UnexpectedAnswer("The answer is not a certificate.") from None
 
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
+from gatepost.decoding import json_decoder
 from gatepost.reports.times import quantile
 
 K = TypeVar("K", int, str)
@@ -62,7 +63,7 @@ class Figures:
 
 NOTHING = Figures(spread=Spread(tries=Tries()))
 """Of a day on which somebody is known to have sent nothing."""
-_read_spread = msgspec.json.Decoder(Spread).decode
+_read_spread = json_decoder(Spread)
 
 
 def figures_of(counts: Iterable[int], spread: str) -> Figures:

@@ -56,6 +56,7 @@ are QueueError's subclasses; wait with gatepost.loops.backoff before trying agai
 
 from gatepost.queue.connection import connect
 from gatepost.queue.errors import (
+    QueueDamaged,
     QueueError,
     QueueFull,
     QueueLoading,
@@ -90,6 +91,7 @@ __all__ = [
     "Peeked",
     "Place",
     "Queue",
+    "QueueDamaged",
     "QueueError",
     "QueueFull",
     "QueueLoading",

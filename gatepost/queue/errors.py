@@ -42,6 +42,10 @@ class QueueReadOnly(QueueError):
     """Redis refuses to write: it is a replica, or can't write to its disk."""
 
 
+class QueueDamaged(QueueError):
+    """What Redis holds of the queue is not what the engine has put there."""
+
+
 # In this order: the first that fits counts, and some of them derive from others.
 _BY_TYPE: tuple[tuple[type[Exception], type[QueueError]], ...] = (
     (redis_errors.BusyLoadingError, QueueLoading),

@@ -7,9 +7,12 @@ import hashlib
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from gatepost.queue.errors import QueueDamaged
 from gatepost.queue.messages import (
+    ID_SIZE,
     DeadLetter,
     Delivery,
     Entry,
@@ -61,9 +64,25 @@ def pack_entry(entry: Entry) -> tuple[bytes, bytes, bytes]:
     return entry.id, facts, entry.payload
 
 
+@contextmanager
+def undamaged() -> Iterator[None]:
+    """Lets nothing but QueueDamaged out for what isn't as the scripts have written it: whoever can
+    write to Redis must not end a worker by it."""
+    try:
+        yield
+    except (struct.error, IndexError, KeyError, OverflowError, TypeError, ValueError):
+        raise QueueDamaged() from None
+
+
 def payload_of(body: bytes) -> bytes:
-    """Return the payload behind the record that it is stored with."""
-    return body[_ORDERED_SIZE if body[0] & ORDERED else _RECORD.size :]
+    """Return the payload behind the record that it is stored with; nothing where there is none."""
+    return body and body[_ORDERED_SIZE if body[0] & ORDERED else _RECORD.size :]
+
+
+def _checked(id_: bytes) -> bytes:
+    if len(id_) != ID_SIZE:
+        raise ValueError
+    return id_
 
 
 def _threes(reply: Sequence[Any], first: int) -> Iterator[tuple[bytes, bytes, bytes]]:
@@ -71,6 +90,7 @@ def _threes(reply: Sequence[Any], first: int) -> Iterator[tuple[bytes, bytes, by
     return zip(parts, parts, parts, strict=True)
 
 
+@undamaged()
 def read_deliveries(reply: Sequence[Any], lease_ms: int, partition: int) -> list[Delivery]:
     """Return the deliveries of a reply of reserve.lua or expire.lua."""
     deadline = reply[0] + lease_ms
@@ -79,7 +99,7 @@ def read_deliveries(reply: Sequence[Any], lease_ms: int, partition: int) -> list
         _, priority, attempts, generation, enqueued_at, expires, tag = _RECORD.unpack_from(record)
         deliveries.append(
             Delivery(
-                id_,
+                _checked(id_),
                 payload_of(body),
                 tag,
                 attempts,
@@ -94,6 +114,7 @@ def read_deliveries(reply: Sequence[Any], lease_ms: int, partition: int) -> list
     return deliveries
 
 
+@undamaged()
 def read_exposed(reply: Sequence[Any]) -> list[Exposed]:
     """Return the messages of a reply of exposed.lua."""
     found = []
@@ -101,7 +122,7 @@ def read_exposed(reply: Sequence[Any]) -> list[Exposed]:
         _, priority, attempts, generation, enqueued_at, expires, _ = _RECORD.unpack_from(record)
         found.append(
             Exposed(
-                id_,
+                _checked(id_),
                 payload_of(body),
                 attempts,
                 generation,
@@ -113,12 +134,14 @@ def read_exposed(reply: Sequence[Any]) -> list[Exposed]:
     return found
 
 
+@undamaged()
 def read_dead_letter(id_: bytes, score: int) -> DeadLetter:
     """Return what an entry of the dead index says."""
     died_at, reason = divmod(score, 16)
     return DeadLetter(id_, Reason(reason), died_at)
 
 
+@undamaged()
 def read_peeked(ids: Sequence[bytes], reply: Sequence[Any]) -> list[Peeked | None]:
     """Return what a reply of peek.lua says of each id; None for one that isn't known."""
     parts = iter(reply)
@@ -145,6 +168,7 @@ def _peeked(id_: bytes, place: bytes, record: bytes, when: bytes) -> Peeked:
     )
 
 
+@undamaged()
 def read_stats(reply: Sequence[int]) -> Stats:
     """Return what a reply of stats.lua says."""
     known, leased, delayed, dead, exposed, oldest, *ready = reply

@@ -23,6 +23,10 @@ _CLOCKS_DIFFER = timedelta(seconds=5)
 MOST_CLIENTS = 8
 
 
+_UNREADABLE = (jwt.InvalidTokenError, ValueError, TypeError, OverflowError, RecursionError)
+"""What is raised for a token that anybody may have written: one nested too deep, too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Claims:
     """Who asks, by which session. The rest is how it was when the token was minted: good for a
@@ -65,7 +69,7 @@ def key_of(token: str) -> str | None:
     """The key that a token names; whether that is true is for `verify` to say."""
     try:
         kid = jwt.get_unverified_header(token).get("kid")
-    except (jwt.InvalidTokenError, UnicodeError):
+    except _UNREADABLE:
         return None
     return kid if isinstance(kid, str) else None
 
@@ -91,7 +95,7 @@ def verify(token: str, keys: Mapping[str, Ed25519PublicKey], now: datetime) -> C
         role, zone = UserRole(str(said["role"])), said.get("zoneinfo")
         name, domain = str(said["name"]), str(said["domain"])
         return Claims(user_id, session_id, name, domain, role, str(zone) if zone else None)
-    except (jwt.InvalidTokenError, ValueError, TypeError, OverflowError):
+    except _UNREADABLE:
         raise NotSignedIn() from None
 
 

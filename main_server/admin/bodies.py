@@ -5,6 +5,7 @@ from typing import TypeVar
 import msgspec
 from fastapi import Request
 
+from gatepost.decoding import decode_said
 from gatepost.errors import Invalid, Malformed
 from gatepost.mistakes import of_msgspec
 from gatepost.service.asgi import read_body
@@ -20,7 +21,7 @@ async def read(request: Request, kind: type[T]) -> T:
 def decode(body: bytes, kind: type[T]) -> T:
     """Where and what is wrong, never what was sent: msgspec's own words would repeat it."""
     try:
-        return msgspec.json.decode(body, type=kind)
+        return decode_said(body, kind)
     except msgspec.ValidationError as error:
         raise Invalid(errors=[of_msgspec(error, fields_of(kind))]) from None
     except msgspec.DecodeError:

@@ -121,14 +121,13 @@ def name_in_words(name: str) -> str:
 
 
 def details_in_words(details: str) -> list[tuple[str, str]]:
-    """What each is called, and what it is."""
+    """What each is called, and what it is. That somebody has changed it shows when the chain is
+    verified."""
     try:
-        said = json.loads(details)
-    except ValueError:  # somebody has changed it: that shows when the chain is verified
+        said = json.loads(details).items()
+        return [(name.replace("_", " "), _value(value)) for name, value in said]
+    except (ValueError, AttributeError, RecursionError):
         return [("unreadable", details)]
-    if not isinstance(said, dict):
-        return [("unreadable", details)]
-    return [(name.replace("_", " "), _value(value)) for name, value in said.items()]
 
 
 def _value(value: Any) -> str:

@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from gatepost.decoding import decode_json
 from gatepost.errors import NotFound
 from main_server.backup.sealed import BackupKey, Damaged, SealedWriter, open_sealed, read_salt
 
@@ -62,7 +63,7 @@ class Opened:
             self._key = BackupKey(passphrase, read_salt(file))
         try:
             data = b"".join(self._pieces(MANIFEST))
-            self.manifest = msgspec.json.decode(data, type=Manifest)
+            self.manifest = decode_json(data, Manifest)
         except msgspec.MsgspecError:
             raise Damaged(f"{backup.name} was made by another release") from None
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from fastapi import APIRouter, Request
 
+from gatepost.decoding import decode_said
 from gatepost.errors import BadOrder, Malformed
 from gatepost.identity import Certificate, Identity, Role
 from gatepost.service.api import allow
@@ -51,7 +52,7 @@ def create_router(context: Context) -> APIRouter:
 
 def _read(body: bytes, shown: Certificate) -> Renewal:
     try:
-        said = msgspec.json.decode(body, type=RenewalBody)
+        said = decode_said(body, RenewalBody)
         csr, signature = (base64.b64decode(v, validate=True) for v in (said.csr, said.signature))
         fingerprint = said.fingerprint or shown.fingerprint
         bytes.fromhex(fingerprint)

@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from sqlalchemy import Engine
 
 from gatepost.addresses import FORWARDED, Network, behind
+from gatepost.decoding import decode_said
 from gatepost.errors import Malformed, MethodNotAllowed, NotFound
 from gatepost.service.asgi import Receive, Scope, Send, read_body, respond
 from gatepost.service.requests import context_of
@@ -136,7 +137,7 @@ class PkiApp:
 
 def _read_enrolment(body: bytes) -> Enrolment:
     try:
-        said = msgspec.json.decode(body, type=EnrolmentBody)
+        said = decode_said(body, EnrolmentBody)
         texts = (said.public_key, said.signature, said.csr)
         key, signature, csr = (base64.b64decode(text, validate=True) for text in texts)
     except (msgspec.MsgspecError, ValueError):

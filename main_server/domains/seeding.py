@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -24,6 +23,7 @@ from gatepost.domains import DomainSettings
 from gatepost.errors import ConfigurationError, Invalid
 from gatepost.mistakes import of_msgspec
 from gatepost.settings import load
+from gatepost.strict_yaml import parse_yaml
 from main_server.database import open_ledger
 from main_server.domains import service
 from main_server.domains.repository import Domain
@@ -35,11 +35,12 @@ FILE = "domains.yaml"
 def read_domains(file: Path) -> dict[str, DomainSettings]:
     """Raises ConfigurationError with all that is wrong."""
     try:
-        tree = yaml.safe_load(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"{file} can't be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError):
+    except UnicodeDecodeError:
         raise ConfigurationError(f"{file} is not YAML") from None
+    tree = parse_yaml(file, text)
     named = _by_name(file, tree.get("domains") if isinstance(tree, dict) else None)
     mistakes, found = [], {}
     for name, fields in named.items():
@@ -49,6 +50,8 @@ def read_domains(file: Path) -> dict[str, DomainSettings]:
         except msgspec.ValidationError as error:
             one = of_msgspec(error, DomainSettings.__struct_fields__)
             mistakes.append(f"  {name}: {one.pointer.strip('/') or 'it'} {one.detail}")
+        except RecursionError:
+            mistakes.append(f"  {name}: is nested too deep")
         except Invalid as error:
             wrong = [f"{one.pointer.strip('/')} {one.detail}" for one in error.errors]
             mistakes += [f"  {name}: {words}" for words in wrong or [error.detail]]
@@ -95,7 +98,12 @@ def compare(folder: Path) -> list[str]:
 def _by_name(file: Path, listed: Any) -> dict[str, Any]:
     """Of either form."""
     if isinstance(listed, dict):
-        return {str(name): fields for name, fields in listed.items()}
-    if isinstance(listed, list) and all(isinstance(o, dict) and "name" in o for o in listed):
-        return {str(o["name"]): {k: v for k, v in o.items() if k != "name"} for o in listed}
-    raise ConfigurationError(f"{file} must have domains: by their names, or a list with names")
+        pairs = [(str(name), fields) for name, fields in listed.items()]
+    elif isinstance(listed, list) and all(isinstance(o, dict) and "name" in o for o in listed):
+        pairs = [(str(o["name"]), {k: v for k, v in o.items() if k != "name"}) for o in listed]
+    else:
+        raise ConfigurationError(f"{file} must have domains: by their names, or a list with names")
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ConfigurationError(f"{file} can't be used: a domain is there twice")
+    return found

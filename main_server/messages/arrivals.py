@@ -14,7 +14,8 @@ import msgspec
 
 from gatepost.clock import ledger_time
 from gatepost.content import decode_content
-from gatepost.envelope import UNREADABLE, Envelope, decode
+from gatepost.decoding import Undecodable
+from gatepost.envelope import Envelope, decode
 from gatepost.errors import CannotOpen, KeysUnavailable
 from gatepost.ids import id_ms
 from main_server.keys.data_keys import HeldKeys
@@ -53,14 +54,14 @@ def arrive(keyring: Keyring, data: msgspec.Raw) -> Arrival | None:
     """None where what came is no envelope at all."""
     try:
         envelope = decode(bytes(data))
-    except UNREADABLE:
+    except Undecodable:
         return None
     try:
         content = keyring.open_envelope(envelope)
         decode_content(content)
     except KeysUnavailable:
         return Arrival(envelope, None, locked=True)
-    except (CannotOpen, *UNREADABLE):
+    except (CannotOpen, Undecodable):
         return Arrival(envelope, None)
     return Arrival(envelope, content)
 

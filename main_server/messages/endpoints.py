@@ -19,7 +19,7 @@ from gatepost.contract import (
     decode_settle_request,
     encode_json,
 )
-from gatepost.envelope import UNREADABLE
+from gatepost.decoding import Undecodable
 from gatepost.errors import FieldError, Invalid, Malformed, NotFound
 from gatepost.identity import Role
 from gatepost.mistakes import of_msgspec
@@ -118,7 +118,7 @@ async def read_items(receive: Receive, decode: Callable[[bytes], T]) -> T:
         return decode(body)
     except msgspec.ValidationError as error:
         raise Invalid(errors=[of_msgspec(error)]) from None
-    except UNREADABLE:
+    except Undecodable:
         raise Malformed() from None
 
 

@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import msgspec
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from gatepost.decoding import Undecodable
 from gatepost.loops import pause
 from gatepost.vitals import CHANNEL, MOST_BYTES, Answered, Vitals, decode_vitals
 
@@ -59,7 +59,7 @@ class Heard:
             return
         try:
             vitals = decode_vitals(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except Undecodable:
             return
         known = self._known.get(vitals.process)
         if vitals.leaving:

@@ -12,7 +12,8 @@ from sqlalchemy.exc import OperationalError
 
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
-from gatepost.envelope import UNREADABLE, decode
+from gatepost.decoding import Undecodable
+from gatepost.envelope import decode
 from gatepost.queue import Peeked, Queue, QueueError, Queues, Stats, connect
 from main_server.pauses import service as pauses
 from main_server.pauses.commands import opened, paused_in_words
@@ -132,7 +133,7 @@ def _client_of(payload: bytes | None) -> str | None:
     """Of the clear fields of an envelope; what is sealed nobody opens here (I7)."""
     try:
         return None if payload is None else decode(payload).client_id
-    except UNREADABLE:
+    except Undecodable:
         return None
 
 

@@ -13,7 +13,8 @@ from gatepost.cli.failure import EXIT_OF_KIND, Failure
 from gatepost.cli.output import Output, Part
 from gatepost.cli.words import plural
 from gatepost.clock import to_ms
-from gatepost.envelope import UNREADABLE, decode
+from gatepost.decoding import Undecodable
+from gatepost.envelope import decode
 from gatepost.errors import NotFound
 from gatepost.ids import first_id_at
 from gatepost.queue import Queues
@@ -153,7 +154,7 @@ def _is_meant(selection: Selection, payload: bytes) -> bool:
     """By the clear fields of its envelope; one that can't be read is nobody's."""
     try:
         envelope = decode(payload)
-    except UNREADABLE:
+    except Undecodable:
         return selection.domain is selection.client_id is None
     domain, client = selection.domain, selection.client_id
     return domain in (None, envelope.domain) and client in (None, envelope.client_id)

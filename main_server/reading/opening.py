@@ -12,7 +12,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine
 
 from gatepost.content import Content, decode_content
-from gatepost.envelope import UNREADABLE
+from gatepost.decoding import Undecodable
 from gatepost.errors import CannotOpen, FieldError, Invalid, NotFound
 from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
@@ -61,7 +61,7 @@ def open_sealed(engine: Engine, keyring: Keyring, message_id: UUID, row: SealedR
     )
     try:
         return decode_content(content)
-    except UNREADABLE:
+    except Undecodable:
         raise CannotOpen() from None
 
 

@@ -13,7 +13,8 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.envelope import UNREADABLE, Envelope, decode
+from gatepost.decoding import Undecodable
+from gatepost.envelope import Envelope, decode
 from gatepost.errors import NotFound, Unavailable
 from gatepost.people import UserRole
 from gatepost.queue import Peeked, Queue, QueueError, Queues
@@ -115,7 +116,7 @@ async def _look_into(queue: Queue, message_id: UUID) -> tuple[Envelope, Peeked] 
         return None
     try:
         return decode(payload), peeked
-    except UNREADABLE:
+    except Undecodable:
         return None  # whose it is can't be told
 
 

@@ -40,7 +40,7 @@ def known(
         return None
     try:
         said = jwt.decode(token, key, [ALGORITHM], {"require": _REQUIRED}, audience=_AUDIENCE)
-    except (jwt.InvalidTokenError, ValueError):
+    except (jwt.InvalidTokenError, ValueError, TypeError, OverflowError, RecursionError):
         return None
     return str(said["jti"]) if said["sub"] == _account(domain, name) else None
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 from sqlalchemy import Connection, Engine
 
+from gatepost.decoding import json_decoder
 from gatepost.errors import ConfigurationError
 from gatepost.whole_file import replace_file
 from main_server.database import transact
@@ -38,7 +39,7 @@ class Content(msgspec.Struct, frozen=True):
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Content).decode
+_decode = json_decoder(Content)
 
 
 def write_backup(engine: Engine, sealing: Sealing, file: Path) -> int:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatepost.envelope import UNREADABLE, decode, encode, trace_of
+from gatepost.decoding import Undecodable
+from gatepost.envelope import decode, encode, trace_of
 from tests import factories
 
 RING = factories.keyring()
@@ -84,6 +85,6 @@ def test_a_trace_of_anything_is_never_an_error(noise: bytes) -> None:
 
 def test_what_is_not_utf8_is_unreadable_and_no_error_of_another_kind() -> None:
     broken = encode(factories.envelope(RING)).replace(b"request-1", b"request-\xff")
-    with pytest.raises(UNREADABLE):
+    with pytest.raises(Undecodable):
         decode(broken)
     assert trace_of(broken) == {}

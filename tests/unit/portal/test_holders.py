@@ -241,6 +241,10 @@ async def test_what_the_main_server_refuses_is_said_on_the_form(
         (b"--x\r\n", BOUNDARY),
         (b"--x\r\ncontent-disposition: form-data; name=a\r\n\r\n\xff\r\n--x--", BOUNDARY),
         (b"--y\r\n\r\n--y--", "multipart/form-data"),
+        (b"--x\r\ncontent-disposition: form-data; name*=utf-8''a\r\n\r\nb\r\n--x--", BOUNDARY),
+        (b"--x\r\ncontent-disposition: form-data; name*0*=a\r\n\r\nb\r\n--x--", BOUNDARY),
+        (b'--x\r\ncontent-disposition: form-data; name="a"\r\n--x--', BOUNDARY),
+        (b'--x\r\ncontent-disposition: form-data; name="\xff"\r\n\r\nb\r\n--x--', BOUNDARY),
         (b"a=b", BOUNDARY),
     ],
 )  # fmt: skip

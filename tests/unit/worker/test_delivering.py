@@ -88,6 +88,22 @@ async def test_a_failure_brings_its_envelope_and_a_retry_does_not() -> None:
     assert worker.queue.dead == [(dead, Reason.REFUSED), (garbage, Reason.UNREADABLE)]
 
 
+@pytest.mark.parametrize("depth", [300, 900, 990, 1_000, 100_000])
+@pytest.mark.parametrize("opening", [b"[", b'{"a":'])
+async def test_what_is_nested_too_deep_ends_unreadable_and_takes_nobody_along(
+    opening: bytes, depth: int
+) -> None:
+    """By itself it may just be read, and not within the call that it is put into."""
+    worker, good = Worker(), delivery()
+    closing = b"]" if opening == b"[" else b"}"
+    poison = delivery(payload=opening * depth + b"1" + closing * depth)
+    worker.main.answer(good, Result.SEND_ENVELOPE, Result.DELIVERED)
+    worker.main.answer(poison, Result.SEND_ENVELOPE)
+    await worker.deliver(good, poison)
+    assert worker.queue.dead == [(poison, Reason.UNREADABLE)]
+    assert worker.queue.done == [good]
+
+
 async def test_a_retry_says_when_it_is_due() -> None:
     worker, one = Worker(retry_interval=30), delivery()
     worker.main.answer(one, Result.REFUSED, retryable=True)

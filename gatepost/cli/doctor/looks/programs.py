@@ -1,7 +1,6 @@
 """Whether the services run, are ready and hold their ports, and leave no core dumps."""
 
 import http.client
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 from gatepost.cli.doctor.look import Finding, Look, fine, unknown, warning, wrong
 from gatepost.cli.doctor.processes import core_limit, holders, listening, of_service
 from gatepost.cli.doctor.site import TEMPLATES, Part, Site
+from gatepost.decoding import Undecodable, decode_json
 from gatepost.settings import Listen, ServiceSettings
 
 SECONDS = 3.0
@@ -47,7 +47,7 @@ def judge_readiness(name: str, answer: bytes | None, start: str) -> Finding:
         return wrong(f"{name} does not answer on its port for operators", start)
     try:
         checks = {what: (one["ok"], one["detail"]) for what, one in _checks(answer).items()}
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (Undecodable, ValueError, KeyError, TypeError, AttributeError):
         return wrong(f"{name}: what answers on its port for operators is something else", None)
     missing = {what: words for what, (ok, words) in checks.items() if not ok}
     said = {what: words for what, (ok, words) in checks.items() if words and what != PROCESSES}
@@ -58,7 +58,7 @@ def judge_readiness(name: str, answer: bytes | None, start: str) -> Finding:
 
 
 def _checks(answer: bytes) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = json.loads(answer)["checks"]
+    found: dict[str, dict[str, Any]] = decode_json(answer, dict[str, Any])["checks"]
     return found
 
 
