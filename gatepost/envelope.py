@@ -40,6 +40,11 @@ class Envelope(
     key_mac: Mac | None = None
     """MAC of the Idempotency-Key, where one was sent, and of what was sent under it."""
     payload_mac: Mac | None = None
+    priority: Annotated[int, Meta(ge=1, le=10)] = 5
+    due_at: Ms | None = None
+    """Not before then; None is at once."""
+    ordering_mac: Mac | None = None
+    """MAC of the ordering key: behind those of the same one that came earlier."""
 
     def __post_init__(self) -> None:
         if self.message_id.version != 7 or id_ms(self.message_id) > LAST_MS:

@@ -6,21 +6,18 @@ nothing that was sent comes back in a refusal.
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
-from gatepost.clock import FIRST_MS, to_ms
 from gatepost.errors import FieldError, IdentityMismatch, Invalid
 from gatepost.identity import Identity
 from gatepost.mistakes import unknown_field
+from proxy.schedule import FIELDS, UNSAID, Schedule, moment_of, read_schedule
 from proxy.settings import Validation
 from proxy.strict_json import parse
 
 MOST_MEANT = 3
 """For so many unknown fields it is looked for what they were meant for: a batch may have many."""
-_TIMESTAMP = re.compile(
-    r"\A\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:[0-5]\d)\Z", re.ASCII
-)
+_KNOWN = {"sender_number", "message_body", "metadata", *FIELDS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +27,7 @@ class Submission:
     sender_number: str
     message_body: str
     client_timestamp: int | None
+    schedule: Schedule = UNSAID
 
     def __repr__(self) -> str:
         return "Submission(…)"
@@ -45,7 +43,7 @@ def admit_document(document: Any, sender: Identity, rules: Validation) -> Submis
     if not isinstance(document, dict):
         raise Invalid(errors=[FieldError("", "must be an object")])
     mistakes: list[FieldError] = []
-    _unknown(document, {"sender_number", "message_body", "metadata"}, "", mistakes)
+    _unknown(document, _KNOWN, "", mistakes)
     number = _text(document, "sender_number", mistakes)
     if number is not None and not re.fullmatch(rules.phone_pattern, number, re.ASCII):
         mistakes.append(
@@ -55,13 +53,14 @@ def admit_document(document: Any, sender: Identity, rules: Validation) -> Submis
     if text is not None and (wrong := _wrong_body(text, rules.max_body_length)):
         mistakes.append(FieldError("/message_body", wrong))
     client_id, timestamp = _metadata(document, mistakes)
+    schedule = read_schedule(document, mistakes)
     if mistakes:
         raise Invalid(errors=mistakes)
     assert number is not None
     assert text is not None
     if client_id is not None and not sender.answers_to(client_id):
         raise IdentityMismatch("metadata.client_id is not the client of this certificate.")
-    return Submission(number, text, timestamp)
+    return Submission(number, text, timestamp, schedule)
 
 
 def _wrong_body(text: str, limit: int) -> str | None:
@@ -88,7 +87,7 @@ def _metadata(
     stamp = _text(metadata, "timestamp", mistakes, "/metadata", optional=True)
     if stamp is None:
         return client_id, None
-    moment = _timestamp(stamp)
+    moment = moment_of(stamp)
     if moment is None:
         mistakes.append(
             FieldError(
@@ -97,16 +96,6 @@ def _metadata(
             )
         )
     return client_id, moment
-
-
-def _timestamp(text: str) -> int | None:
-    if not _TIMESTAMP.match(text):
-        return None
-    try:
-        moment = datetime.fromisoformat(text).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
-    return ms if (ms := to_ms(moment)) >= FIRST_MS else None
 
 
 def _text(

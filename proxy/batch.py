@@ -26,6 +26,7 @@ from proxy.headers import bad_key, check_body_headers
 from proxy.intake import Trace
 from proxy.json_arrays import read_array
 from proxy.limits import rate_headers
+from proxy.lines import Lines
 from proxy.strict_json import parse
 
 MAX_ITEMS = 1000
@@ -85,32 +86,54 @@ async def _all(found: Iterator[Item | None]) -> list[Item]:
 async def _answer_all(
     edge: Edge, client: KnownClient, context: Context, items: list[Item], paid: int
 ) -> list[dict[str, Any]]:
+    """They begin in their order, which lines keep: so each is paid for before the next one is. From
+    the first one on that can't be paid for, none is."""
+    lines, unpaid = Lines(), None
     async with asyncio.TaskGroup() as group:
         answering = []
         for n, item in enumerate(items):
-            answer = _answer(edge, client, context, n, item, paid=n < paid)
+            if n >= paid and unpaid is None:
+                unpaid = await _pay(edge, client)
+            answer = _answer(edge, client, context, lines, n, item, unpaid)
             answering.append(group.create_task(answer))
             if n % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)
     return [one.result() for one in answering]
 
 
+async def _pay(edge: Edge, client: KnownClient) -> GatepostError | None:
+    """Take a token; return why there is none."""
+    try:
+        await edge.limits.take(client)
+    except GatepostError as error:
+        return error
+    return None
+
+
 async def _answer(
-    edge: Edge, client: KnownClient, context: Context, index: int, item: Item, *, paid: bool
+    edge: Edge,
+    client: KnownClient,
+    context: Context,
+    lines: Lines,
+    index: int,
+    item: Item,
+    unpaid: GatepostError | None,
 ) -> dict[str, Any]:
     """What a single post of this item would have been answered. What nobody thought of may have
     happened after its commit: it is unknown what came of this item, and of no other (I1)."""
     try:
         domain = domain_of(edge, client)
-        if not paid:
-            await edge.limits.take(client)
+        if unpaid is not None:
+            raise unpaid
         document = item()
         key = _take_key(document)
         submission = admit_document(document, client.identity, edge.rules)
         trace = Trace(context.request_id, context.traceparent, context.span)
-        accepted, _ = await edge.intake.accept(submission, client, key, trace)
+        with lines.join(submission.schedule.ordering_key) as in_line:
+            accepted, _ = await edge.intake.accept(submission, client, key, trace, in_line)
         edge.depths.accepted(domain)
     except GatepostError as error:
+        lines.refused(error)
         return _refusal(index, error)
     except Exception as error:
         context.unexpected = context.unexpected or error

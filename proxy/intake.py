@@ -21,8 +21,10 @@ from gatepost.sealing import Sealer
 from gatepost.service.tracing import Span
 from proxy.admission import Submission
 from proxy.commit import Commit
-from proxy.keyed import Committed, Key, KeyedCommit, make_key
+from proxy.keyed import Committed, Key, KeyedCommit, make_key, ordering_mac
+from proxy.lines import InLine
 from proxy.metrics import REPLAYED, UNAVAILABLE, UNKNOWN
+from proxy.schedule import times
 from proxy.senders import Senders
 from proxy.tracing import begin_sending, say_committed, unrecorded
 
@@ -66,7 +68,12 @@ class Intake:
         self._count = count
 
     async def accept(
-        self, submission: Submission, client: KnownClient, key: str | None, trace: Trace
+        self,
+        submission: Submission,
+        client: KnownClient,
+        key: str | None,
+        trace: Trace,
+        in_line: InLine | None = None,
     ) -> tuple[Accepted, bool]:
         """What to answer, and whether it is the answer to an earlier post of the same key.
 
@@ -74,18 +81,23 @@ class Intake:
         """
         if trace.span is None:
             alone = Trace(trace.request_id, unrecorded(trace.traceparent))
-            return await self._accept(submission, client, key, alone)
+            return await self._accept(submission, client, key, alone, in_line)
         with begin_sending(trace.span, self._queue_of(client)) as span:
             below = Trace(trace.request_id, span.traceparent)
-            accepted, replayed = await self._accept(submission, client, key, below)
+            accepted, replayed = await self._accept(submission, client, key, below, in_line)
             say_committed(span, accepted.message_id, accepted.durability, replayed)
         return accepted, replayed
 
     async def _accept(
-        self, submission: Submission, client: KnownClient, key: str | None, trace: Trace
+        self,
+        submission: Submission,
+        client: KnownClient,
+        key: str | None,
+        trace: Trace,
+        in_line: InLine | None,
     ) -> tuple[Accepted, bool]:
         try:
-            committed = await self._committed(submission, client, key, trace)
+            committed = await self._committed(submission, client, key, trace, in_line)
         except Unavailable:
             self._count(UNAVAILABLE)
             raise
@@ -98,20 +110,26 @@ class Intake:
         return accepted, committed.replayed
 
     async def _committed(
-        self, submission: Submission, client: KnownClient, key: str | None, trace: Trace
+        self,
+        submission: Submission,
+        client: KnownClient,
+        key: str | None,
+        trace: Trace,
+        in_line: InLine | None,
     ) -> Committed:
         if not self._clock.known:
             raise Unavailable("This proxy does not know the time yet; try again in a moment.")
         message_id = self._ids.new()
         if key is None:
             envelope = self._envelop(message_id, submission, client, trace)
-            return Committed(message_id, await self._commit.side_by_side(envelope))
+            return Committed(message_id, await self._commit.side_by_side(envelope, in_line))
         client_id = client.identity.client_id
         named = make_key(self._senders.bundle.mac_key, client_id, key, submission)
         return await self._keyed.commit(
             named,
             message_id,
             lambda decided: self._envelop(decided, submission, client, trace, named),
+            in_line,
         )
 
     def _queue_of(self, client: KnownClient) -> str:
@@ -125,8 +143,10 @@ class Intake:
         trace: Trace,
         key: Key | None = None,
     ) -> Envelope:
-        bundle = self._senders.bundle
+        """Raises Invalid where the times that were sent don't fit the message's own."""
+        bundle, said = self._senders.bundle, submission.schedule
         queued_at = id_ms(message_id)
+        due_at, expires_at = times(said, queued_at, bundle.max_lifetime_seconds * 1000)
         content = encode_content(Content(submission.sender_number, submission.message_body))
         client_id = client.identity.client_id
         return Envelope(
@@ -136,7 +156,10 @@ class Intake:
             queue=self._queue_of(client),
             cert_fingerprint=client.fingerprint,
             queued_at=queued_at,
-            expires_at=queued_at + bundle.max_lifetime_seconds * 1000,
+            expires_at=expires_at,
+            due_at=due_at,
+            priority=said.priority,
+            ordering_mac=ordering_mac(bundle.mac_key, client_id, said.ordering_key),
             sealed=self._sealer.seal(
                 bundle.sealing_key, message_id, client_id, client.domain, content
             ),

@@ -21,6 +21,7 @@ from gatepost.queue import QueueError
 from proxy.admission import Submission
 from proxy.claims import Claim, Claims, Standing
 from proxy.commit import Commit, Durability, State, verdict
+from proxy.lines import InLine
 
 Envelop = Callable[[UUID], Envelope]
 
@@ -47,12 +48,20 @@ def make_key(mac_key: bytes, client_id: str, key: str, submission: Submission) -
     """Who has the MAC key can't try messages out against a payload's MAC, as it needs the key too;
     and two keys' equal messages don't show as equal."""
     named = _joined(client_id, key)
-    payload = named + _joined(submission.sender_number, submission.message_body)
+    said = (submission.sender_number, submission.message_body, *submission.schedule.parts)
+    payload = named + _joined(*said)
     return Key(
         client_id,
         hmac.digest(mac_key, b"idempotency\0" + named, sha256),
         hmac.digest(mac_key, b"payload\0" + payload, sha256),
     )
+
+
+def ordering_mac(mac_key: bytes, client_id: str, ordering_key: str | None) -> bytes | None:
+    """What is kept of an ordering key: each client has lines of its own."""
+    if ordering_key is None:
+        return None
+    return hmac.digest(mac_key, b"ordering\0" + _joined(client_id, ordering_key), sha256)
 
 
 def _joined(*parts: str) -> bytes:
@@ -66,7 +75,9 @@ class KeyedCommit:
         self._claims = claims
         self._commit = commit
 
-    async def commit(self, key: Key, fresh_id: UUID, envelop: Envelop) -> Committed:
+    async def commit(
+        self, key: Key, fresh_id: UUID, envelop: Envelop, in_line: InLine | None = None
+    ) -> Committed:
         claim = await self._claim(key, fresh_id)
         if claim is not None and claim.payload_mac != key.payload_mac:
             raise KeyReused()
@@ -76,7 +87,7 @@ class KeyedCommit:
             return Committed(claim.message_id, claim.durability, replayed=True)
         message_id = claim.message_id if claim else fresh_id
         try:
-            committed = await self._in_sequence(envelop(message_id))
+            committed = await self._in_sequence(envelop(message_id), in_line)
         except BaseException as error:  # whoever breaks it off, too
             if claim is not None:
                 await self._end(key, message_id, error)
@@ -108,13 +119,13 @@ class KeyedCommit:
         except QueueError:
             return None
 
-    async def _in_sequence(self, envelope: Envelope) -> Committed:
+    async def _in_sequence(self, envelope: Envelope, in_line: InLine | None) -> Committed:
         registered = await self._commit.register(envelope)
         ledger = _ledger_state(registered)
         if isinstance(registered, RegisterResult) and registered.original is not None:
             return Committed(registered.original, Durability.LEDGER, replayed=True)
         exposed = ledger is not State.COMMITTED
-        queue = await self._commit.enqueue(envelope, exposed=exposed)
+        queue = await self._commit.enqueue(envelope, exposed=exposed, in_line=in_line)
         return Committed(envelope.message_id, verdict(queue, ledger))
 
 

@@ -211,6 +211,9 @@ def _entry(one: Waiting) -> Entry:
     return Entry(
         id=envelope.message_id.bytes,
         payload=encode(envelope),
+        priority=envelope.priority,
+        due_at=envelope.due_at,
         expires_at=envelope.expires_at,
+        ordering_key=envelope.ordering_mac,
         exposed=one.exposed,
     )

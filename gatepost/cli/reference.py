@@ -31,8 +31,8 @@ from the first of these that has it:
 5. the default below
 
 `gatepost config check` says all that is wrong at once, and `gatepost config show` where each value
-came from. A name that isn't known is a mistake, and so is one that is there twice. What is secret is
-never shown.
+came from. A name that isn't known is a mistake, and so is one that is there twice. What is secret
+is never shown.
 
 **While it runs.** On SIGHUP (`systemctl reload gatepost-proxy@1`) a service reads its settings
 again. Processes with the new ones take the places of the others one by one, and nobody is cut off;

@@ -53,6 +53,7 @@ class Delivery:
     generation: int
     priority: int
     enqueued_at: int
+    """Since when it could have been delivered: when it was enqueued, or due."""
     expires_at: int | None
     deadline: int
     partition: int

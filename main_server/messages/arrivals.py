@@ -23,7 +23,6 @@ from main_server.keys.lifetimes import MAX_LIFETIME
 from main_server.keys.service import Keyring
 from main_server.messages.repository import AcceptedBy
 
-DEFAULT_PRIORITY = 5
 KEY_UNAVAILABLE = "key_unavailable"
 KEY_CONFLICT = "key_conflict"
 
@@ -79,9 +78,13 @@ def readable(arrivals: Iterable[Arrival]) -> list[Envelope]:
 
 
 def queued_row(keyring: Keyring, data_keys: HeldKeys, arrival: Arrival, now: int) -> dict[str, Any]:
-    """The row of a message that waits. It is due at once, whatever its proxy took for the time."""
-    due_at = ledger_time(min(arrival.envelope.queued_at, now))
-    return _sealed_row(keyring, data_keys, arrival) | {"status": "queued", "due_at": due_at}
+    """The row of a message that waits. Unless its sender has said when, it is due at once, whatever
+    its proxy took for the time."""
+    envelope = arrival.envelope
+    said = envelope.due_at
+    due_at = min(envelope.queued_at, now) if said is None else min(said, ends_at(envelope))
+    times = {"due_at": ledger_time(due_at)}
+    return _sealed_row(keyring, data_keys, arrival) | {"status": "queued", **times}
 
 
 def _sealed_row(keyring: Keyring, data_keys: HeldKeys, arrival: Arrival) -> dict[str, Any]:
@@ -146,7 +149,8 @@ def _row(envelope: Envelope) -> dict[str, Any]:
         "expires_at": ledger_time(ends_at(envelope)),
         "client_timestamp": None if stamp is None else ledger_time(stamp),
         "queue": envelope.queue,
-        "priority": DEFAULT_PRIORITY,
+        "priority": envelope.priority,
+        "ordering_key": envelope.ordering_mac,
         "generation": 0,
         "attempt_count": 0,
         "reason": None,

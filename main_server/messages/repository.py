@@ -53,6 +53,7 @@ _QUEUED_COLUMNS = (
     "client_timestamp",
     "queue",
     "priority",
+    "ordering_key",
 )
 _INSERT_QUEUED = (
     f"INSERT INTO messages ({', '.join(_QUEUED_COLUMNS)},"

@@ -129,11 +129,15 @@ def _waiting(row: Row, where: Whereabouts, now: datetime) -> str:
         case Place.LEASED:
             return f"A worker has it and is delivering it now: attempt {where.peeked.attempts}."
         case Place.DELAYED:
-            return f"It waits for its next attempt, which is due {_due(row, where, now)}."
+            what = "for its next attempt, which" if where.peeked.attempts else _UNTIL_WANTED
+            return f"It waits {what} is due {_due(row, where, now)}."
         case Place.IN_LINE:
             return "It waits behind an earlier message of its ordering key."
         case _:
             return _ready(row, where.peeked, now)
+
+
+_UNTIL_WANTED = "until its sender wants it delivered: it"
 
 
 def _held_up(paused: Paused, now: datetime) -> str:
@@ -156,6 +160,9 @@ def _ready(row: Row, peeked: Peeked, now: datetime) -> str:
 
 
 def _not_in_queue(row: Row, now: datetime) -> str:
+    if row.due_at > now:
+        due = duration((row.due_at - now).total_seconds())
+        return f"It is due in {due}: then a main server puts it into the queue."
     if (now - row.due_at).total_seconds() < LATE_SECONDS:
         return "It is on its way into the queue."
     return (
@@ -178,9 +185,12 @@ def _so_far(row: Row, attempts: Sequence[Attempt], now: datetime) -> Iterator[st
 def _delivered(row: Row, attempts: Sequence[Attempt]) -> str:
     if row.delivered_at is None:
         return "It was delivered."
-    took = (row.delivered_at - row.created_at).total_seconds()
-    words = f"It was delivered {duration(took)} after it was accepted"
     failed = [one for one in attempts if one.outcome != "delivered"]
+    since, of_what = row.created_at, "accepted"
+    if row.due_at > since and not failed and not row.generation:
+        since, of_what = row.due_at, "due"  # as its sender wanted
+    took = (row.delivered_at - since).total_seconds()
+    words = f"It was delivered {duration(took)} after it was {of_what}"
     if failed:
         return (
             f"{words}, at attempt {row.attempt_count}: the one before could not be finished, as"

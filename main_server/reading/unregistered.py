@@ -27,7 +27,7 @@ def row_of(envelope: Envelope, peeked: Peeked) -> Row:
         created_at=accepted_at,
         queued_at=accepted_at,
         delivered_at=None,
-        due_at=accepted_at,
+        due_at=accepted_at if envelope.due_at is None else from_ms(envelope.due_at),
         expires_at=from_ms(envelope.expires_at),
         client_timestamp=None if stamp is None else from_ms(stamp),
         attempt_count=peeked.attempts,

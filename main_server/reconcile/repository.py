@@ -43,6 +43,7 @@ class Row:
     client_timestamp: datetime | None
     attempt_count: int
     priority: int
+    ordering_key: bytes | None
     generation: int
 
 
@@ -58,13 +59,14 @@ def list_waiting(connection: Connection, place: Place, limit: int) -> list[Waiti
 
 
 def read_queued(connection: Connection, ids: Sequence[bytes]) -> list[Row]:
-    """Those of the rows that say `queued` now."""
+    """Those of the rows that say `queued` now, in the order in which they came."""
     columns = [messages.c[name] for name in Row.__slots__]
     query = select(*columns).where(
         messages.c.message_id.in_(ids),
         messages.c.status == "queued",
         messages.c.encrypted_body.is_not(None),
     )
+    query = query.order_by(messages.c.message_id)
     return [Row(*row) for row in connection.execute(query)]
 
 

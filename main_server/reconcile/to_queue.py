@@ -91,6 +91,8 @@ class ToQueue:
             request_id=f"reconciler-{uuid4()}",
             traceparent="",
             client_timestamp=None if stamp is None else to_ms(stamp),
+            priority=row.priority,
+            ordering_mac=row.ordering_key,
         )
         return Entry(
             id=row.message_id,
@@ -98,6 +100,7 @@ class ToQueue:
             priority=row.priority,
             due_at=to_ms(row.due_at),
             expires_at=to_ms(row.expires_at),
+            ordering_key=row.ordering_key,
             attempts=row.attempt_count,
             generation=row.generation,
         )

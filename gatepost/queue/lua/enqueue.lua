@@ -47,7 +47,8 @@ end
 local function add(id, facts, payload)
   local flags, priority, attempts, generation, due, expires, line = struct.unpack(FACTS, facts)
   local ordered = bit.band(flags, ORDERED)
-  local body = struct.pack(HEAD, ordered, priority, attempts, generation, now, expires, NO_TAG)
+  local since = math.max(now, due)
+  local body = struct.pack(HEAD, ordered, priority, attempts, generation, since, expires, NO_TAG)
   local position = 1
   if ordered ~= 0 then
     position = next_place(line)

@@ -50,6 +50,54 @@ class Submission(msgspec.Struct, forbid_unknown_fields=True):
         Meta(min_length=1, max_length=1000, description="Code points; not blank, without NUL."),
     ]
     metadata: Metadata | UnsetType = UNSET
+    priority: (
+        Annotated[
+            int, Meta(ge=1, le=10, description="10 is the most urgent; 5 if nothing is said.")
+        ]
+        | UnsetType
+    ) = UNSET
+    ttl: (
+        Annotated[
+            int,
+            Meta(
+                ge=1, le=345_600, description="How many seconds it may be delivered, at most 96 h."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    expires_at: (
+        Annotated[
+            str,
+            Meta(
+                description="Until when, ISO 8601 with a zone, within 96 h. This or `ttl`.",
+                extra_json_schema=_MOMENT,
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    due_at: (
+        Annotated[
+            str,
+            Meta(
+                description="Not delivered before, ISO 8601 with a zone; before it expires. What is"
+                " past is due at once.",
+                extra_json_schema=_MOMENT,
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    ordering_key: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=128,
+                description="Delivered after those of yours with the same key that were accepted"
+                " before. Kept as a MAC only.",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 class BatchItem(Submission, forbid_unknown_fields=True):

@@ -59,7 +59,7 @@ class Model:
             entry.priority,
             entry.attempts,
             entry.generation,
-            self.now,
+            max(self.now, entry.due_at or 0),
             entry.due_at or 0,
             entry.expires_at or 0,
             entry.ordering_key,

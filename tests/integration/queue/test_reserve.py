@@ -34,6 +34,17 @@ async def test_a_delivery_says_all_that_its_holder_needs(queue: Queue, clock: Te
     assert delivery.deadline == clock.now + 30_000
 
 
+async def test_what_was_due_later_has_waited_since_then(queue: Queue, clock: TestClock) -> None:
+    """Nobody was late with it before: a queue of such messages isn't behind."""
+    due = clock.now + 3_600_000
+    await queue.enqueue([entry(due_at=due)])
+    await clock.advance(3601)
+    await queue.release_due()
+    assert (await queue.stats()).oldest_ms == 1000
+    [delivery] = await queue.reserve(1, 30)
+    assert delivery.enqueued_at == due
+
+
 async def test_an_attempt_is_counted_before_it_is_made(queue: Queue, clock: TestClock) -> None:
     # Given a message that has killed two workers
     await queue.enqueue([entry()])

@@ -47,7 +47,7 @@ class Intake:
         self.before: dict[str, Callable[[], None]] = {}
 
     async def accept(
-        self, submission: Any, _client: KnownClient, key: str | None, _trace: Any
+        self, submission: Any, _client: KnownClient, key: str | None, *_: Any
     ) -> tuple[Accepted, bool]:
         self.before.get(submission.message_body, bool)()
         if error := RAISES.get(submission.message_body):

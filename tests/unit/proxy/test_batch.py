@@ -60,6 +60,17 @@ async def test_what_a_commit_says_of_one_item_is_that_items(
     assert items[1]["problem"]["retry_after"] == 1
 
 
+async def test_behind_one_that_is_to_be_sent_later_goes_none_of_an_ordering_key() -> None:
+    """It would overtake what is sent again; what was refused for good holds up nobody."""
+    line = {"ordering_key": "line"}
+    sent = [message("one") | line, message("KeyReused") | line, message("two") | line]
+    sent += [message("Unavailable") | line, message("three") | line, message("free")]
+    caller = Caller()
+    items = await caller.post_batch(array(*sent))
+    assert [item["status"] for item in items] == [202, 422, 202, 503, 503, 202]
+    assert [body for body, _ in caller.intake.taken] == ["one", "two", "free"]
+
+
 async def test_what_nobody_thought_of_is_unknown_of_one_item_and_logged() -> None:
     """It may have been committed; what came of the others is known (I1)."""
     caller, log = Caller(), HeardLog()

@@ -25,7 +25,7 @@ class Commit:
     def __init__(self) -> None:
         self.envelopes: list[Envelope] = []
 
-    async def side_by_side(self, envelope: Envelope) -> Durability:
+    async def side_by_side(self, envelope: Envelope, _turn: Any = None) -> Durability:
         self.envelopes.append(envelope)
         return Durability.FULL
 

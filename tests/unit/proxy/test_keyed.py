@@ -205,7 +205,7 @@ async def test_what_nobody_took_leaves_no_claim() -> None:
     assert post.claims.kept == "dropped"
 
 
-@pytest.mark.parametrize(("ledger", "queue"), [(UNKNOWN, REFUSED), (REFUSED, UNKNOWN)], ids=str)
+@pytest.mark.parametrize(("ledger", "queue"), [(UNKNOWN, REFUSED), (REFUSED, UNKNOWN)])
 async def test_what_may_have_been_taken_keeps_its_claim(ledger: Any, queue: Any) -> None:
     """So that the repeat goes on with the same id."""
     post = Post()
@@ -222,7 +222,7 @@ ENDS: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("ends", ENDS, ids=str)
+@pytest.mark.parametrize("ends", ENDS)
 async def test_no_claim_stays_under_way_however_its_post_ends(ends: tuple[Any, Any]) -> None:
     post = Post()
     with suppress(GatepostError):

@@ -1,6 +1,7 @@
 -- The record: what the engine knows of a message, in 34 bytes, or 64 for an ordered one.
 --
 --   head  flags, priority, attempts, generation, enqueued (ms), expires (ms, 0 = never), tag
+--         enqueued is when it is due, if that was later: until then it waits for nobody
 --   tail  line, place in the line, due (ms); only of an ordered message
 --
 -- It stands in front of the payload as it was enqueued. From its first change on, the one in META

@@ -29,11 +29,10 @@ async def sweep(to_queue: ToQueue) -> int:
 
 
 async def test_what_the_queue_has_lost_comes_back_as_its_row_says(odds: Odds) -> None:
-    (lost,) = odds.registered(1, client_timestamp=1_760_000_000_123)
+    said = {"priority": 8, "ordering_mac": b"o" * 32}
+    (lost,) = odds.registered(1, client_timestamp=1_760_000_000_123, **said)
     later = to_ms(from_ms(lost.queued_at)) + 1_000
-    odds.room.force(
-        lost.message_id, priority=8, due_at=from_ms(later), attempt_count=3, generation=2
-    )
+    odds.room.force(lost.message_id, due_at=from_ms(later), attempt_count=3, generation=2)
     assert await sweep(odds.to_queue()) == 1
 
     (peeked,) = await odds.queue.peek([lost.message_id.bytes])
@@ -71,6 +70,17 @@ async def test_what_is_due_later_waits_until_then(odds: Odds) -> None:
     (peeked,) = await odds.queue.peek([lost.message_id.bytes])
     assert peeked is not None
     assert (peeked.place, peeked.due_at) == (Place.DELAYED, due)
+
+
+async def test_lines_come_back_in_their_order(odds: Odds) -> None:
+    first, *others = odds.registered(4, ordering_mac=b"o" * 32)
+    assert await sweep(odds.to_queue()) == 4
+    (delivery,) = await odds.queue.reserve(10, 30)
+    assert delivery.id == first.message_id.bytes
+    for one in others:
+        assert await odds.queue.acknowledge([delivery]) == [True]
+        (delivery,) = await odds.queue.reserve(10, 30)
+        assert delivery.id == one.message_id.bytes
 
 
 async def test_what_came_from_a_proxy_whose_clock_is_ahead_comes_back_as_soon(odds: Odds) -> None:

@@ -57,8 +57,10 @@ def told(row: Row = ROW, attempts: Any = (), where: Whereabouts | None = None) -
     ("row", "where", "words"),
     [
         (ROW, at(Place.LEASED, attempts=3), "delivering it now: attempt 3."),
-        (ROW, at(Place.DELAYED, due_at=to_ms(later(18))), "next attempt, which is due in 18.0 s."),
-        (ROW, at(Place.DELAYED, due_at=to_ms(later(-1))), "next attempt, which is due now."),
+        (ROW, at(Place.DELAYED, due_at=to_ms(later(18)), attempts=1), "which is due in 18.0 s."),
+        (ROW, at(Place.DELAYED, due_at=to_ms(later(-1)), attempts=1), "which is due now."),
+        (ROW, at(Place.DELAYED, due_at=to_ms(later(18))), "its sender wants it delivered"),
+        (replace(ROW, due_at=later(18)), Whereabouts(True), "It is due in 18.0 s: then a main"),
         (ROW, at(Place.IN_LINE), "behind an earlier message of its ordering key"),
         (ROW, at(Place.READY, enqueued_at=to_ms(later(-90))), "a worker for 1 minute: the workers"),
         (ROW, at(Place.READY, enqueued_at=to_ms(later(-1))), "about to be delivered"),
@@ -101,6 +103,7 @@ DELIVERED = replace(ROW, status="delivered", attempt_count=1, delivered_at=later
     [
         (DELIVERED, [], "It was delivered 1.0 s after it was accepted."),
         (replace(DELIVERED, delivered_at=NOW), [], "10 minutes after it was accepted. No attempt"),
+        (replace(DELIVERED, due_at=later(-599.5)), [], "It was delivered 500 ms after it was due."),
         (
             replace(DELIVERED, attempt_count=2),
             [attempt(1), attempt(2, "delivered", None)],
