@@ -5,18 +5,23 @@ Each setting comes from the first place that has it, but a certificate and its k
 
 import json
 import os
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from gatepost.cli.failure import Failure
 from gatepost.cli.options import Options
+from gatepost.client.configuration import (
+    NAMES,
+    NEEDED,
+    beside,
+    configuration_file,
+    read_settings,
+)
+from gatepost.client.errors import NotSetUp
 
-SETTINGS = ("url", "ca", "cert", "key")
-_FILES = ("ca", "cert", "key")
-_TOGETHER = (("url",), ("ca",), ("cert", "key"))
+_TOGETHER = (("url",), ("ca",), ("cert", "key"), ("proxy",))
 _HOW = """\
 Give --url, --ca, --cert and --key,
 or set GATEPOST_URL, GATEPOST_CA, GATEPOST_CERT and GATEPOST_KEY,
@@ -41,11 +46,16 @@ class Connection:
     cert: str
     key: str
     origin: Mapping[str, str]
+    proxy: str | None = None
 
 
 def find_connection(options: Options, environment: Mapping[str, str], folder: Path) -> Connection:
     file = configuration_file(environment)
-    return resolve(_places(options, environment, file, folder), _HOW.format(file=file))
+    found = resolve(_places(options, environment, file, folder), _HOW.format(file=file))
+    proxy = variables(environment).get("proxy")
+    if found.proxy is None and proxy is not None:
+        return replace(found, proxy=proxy, origin={**found.origin, "proxy": "the environment"})
+    return found
 
 
 def resolve(places: Iterable[Place], how: str) -> Connection:
@@ -58,32 +68,23 @@ def resolve(places: Iterable[Place], how: str) -> Connection:
                 found = {name: place.settings[name] for name in group if name in place.settings}
                 settings |= found
                 origin |= dict.fromkeys(found, place.name)
-        if len(settings) == len(SETTINGS):
+        if settings.keys() >= set(NEEDED):
             return Connection(**settings, origin=origin)
-    missing = [name for name in SETTINGS if name not in settings]
+    missing = [name for name in NEEDED if name not in settings]
     raise Failure("usage", f"No gateway is set up here: {', '.join(missing)} missing.", how)
-
-
-def configuration_file(environment: Mapping[str, str]) -> Path:
-    base = environment.get("XDG_CONFIG_HOME")
-    return (Path(base) if base else _home() / ".config") / "gatepost" / "config.toml"
-
-
-def _home() -> Path:
-    try:
-        return Path.home()
-    except RuntimeError:  # a user without a name, as in some containers
-        return Path("/")
 
 
 def _places(
     options: Options, environment: Mapping[str, str], file: Path, folder: Path
 ) -> Iterator[Place]:
-    yield Place("the options", _given({name: getattr(options, name) for name in SETTINGS}))
-    variables = {name: environment.get(f"GATEPOST_{name.upper()}") for name in SETTINGS}
-    yield Place("the environment", _given(variables))
+    yield Place("the options", _given({name: getattr(options, name) for name in NAMES}))
+    yield Place("the environment", variables(environment))
     yield from _configured(file)
     yield from _development(folder)
+
+
+def variables(environment: Mapping[str, str]) -> dict[str, str]:
+    return _given({name: environment.get(f"GATEPOST_{name.upper()}") for name in NAMES})
 
 
 def _given(settings: Mapping[str, object]) -> dict[str, str]:
@@ -92,26 +93,11 @@ def _given(settings: Mapping[str, object]) -> dict[str, str]:
 
 def _configured(file: Path) -> Iterator[Place]:
     try:
-        settings = tomllib.loads(file.read_text("utf-8"))
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise Failure("usage", f"{file} can't be read: {error.strerror}.") from None
-    except (ValueError, RecursionError) as error:
-        raise Failure("usage", f"{file} is not TOML: {error}.") from None
-    for name, value in settings.items():
-        if name not in SETTINGS or not isinstance(value, str):
-            words = f"{file}: {name!r} is not one of url, ca, cert and key, each a text."
-            raise Failure("usage", words)
-    yield Place(str(file), _beside(file.parent, settings))
-
-
-def _beside(folder: Path, settings: Mapping[str, str]) -> dict[str, str]:
-    """File names in a file are meant from where the file is."""
-    return {
-        name: str(folder / Path(value).expanduser()) if name in _FILES else value
-        for name, value in settings.items()
-    }
+        settings = read_settings(file)
+    except NotSetUp as error:
+        raise Failure("usage", str(error)) from None
+    if settings is not None:
+        yield Place(str(file), settings)
 
 
 def _development(folder: Path) -> Iterator[Place]:
@@ -127,7 +113,7 @@ def _development(folder: Path) -> Iterator[Place]:
             status = json.loads(file.read_text("utf-8"))
         except (OSError, ValueError, RecursionError):
             continue
-        yield Place(str(file), _beside(root, _of_status(status)))
+        yield Place(str(file), beside(root, _of_status(status)))
         return
 
 

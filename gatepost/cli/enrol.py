@@ -19,6 +19,10 @@ def enrol(
         Path | None,
         typer.Option(metavar="FILE", help="Its first line is the token; else you are asked."),
     ] = None,
+    proxy: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="An HTTP proxy on the way, from now on."),
+    ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="JSON on stdout; an error as JSON on stderr.")
     ] = False,
@@ -29,4 +33,4 @@ def enrol(
     """
     from gatepost.cli import enrolling
 
-    enrolling.enrol(url, folder, token_file, json=json)
+    enrolling.enrol(url, folder, token_file, proxy, json=json)

@@ -3,15 +3,18 @@
 import os
 import sys
 from dataclasses import dataclass
+from json import dumps as json_text
 from pathlib import Path
 
 import typer
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from gatepost.certificates import read_certificates
-from gatepost.cli.connection import configuration_file
+from gatepost.cli.connection import variables
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
+from gatepost.client.configuration import configuration_file
+from gatepost.client.connection import proxy_at
 from gatepost.client.enrolling import Enrolled
 from gatepost.client.enrolling import enrol as ask
 from gatepost.client.errors import GatepostError, Refused
@@ -49,22 +52,33 @@ class Place:
         return self.folder / "config.toml"
 
 
-def enrol(url: str, folder: Path | None, token_file: Path | None, *, json: bool) -> None:
+def enrol(
+    url: str, folder: Path | None, token_file: Path | None, proxy: str | None, *, json: bool
+) -> None:
     if not url.startswith(("http://", "https://")):
         raise Failure("usage", "The address to enrol at is http://host:port.")
+    proxy = proxy or variables(os.environ).get("proxy")
+    _check(proxy)
     place = Place(folder or configuration_file(os.environ).parent)
     if place.key.exists() or (place.cert.exists() and not place.new_key.exists()):
         words = f"There are a key or a certificate in {place.folder} already."
         raise Failure("usage", words, "Say another --folder, or renew: gatepost cert renew")
     token = _token(token_file)
     try:
-        enrolled = _enrol(url, token, place)
-        _write(place, enrolled)
+        enrolled = _enrol(url, token, place, proxy)
+        _write(place, enrolled, proxy)
     except ConfigurationError as error:
         raise Failure("usage", error.detail) from None
     except GatepostError as error:
         raise Failure(error.kind, str(error)) from None
     _tell(Output(json=json), place, enrolled)
+
+
+def _check(proxy: str | None) -> None:
+    try:
+        proxy_at(proxy)
+    except ValueError as error:
+        raise Failure("usage", f"{error}.") from None
 
 
 def _token(file: Path | None) -> Token:
@@ -82,25 +96,26 @@ def _token(file: Path | None) -> Token:
         raise Failure("invalid-input", "This is not a token, or not the whole of it.") from None
 
 
-def _enrol(url: str, token: Token, place: Place) -> Enrolled:
+def _enrol(url: str, token: Token, place: Place, proxy: str | None) -> Enrolled:
     """With the key of an attempt before, so that what it was perhaps granted isn't lost; by another
     token it isn't to be had, and a new key is made."""
     if place.new_key.exists():
         try:
-            return ask(url, token, place.new_key.read_bytes())
+            return ask(url, token, place.new_key.read_bytes(), proxy)
         except Refused as refused:
             if refused.type != KEY_USED:
                 raise
     place.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     replace_file(place.new_key, make_key())
-    return ask(url, token, place.new_key.read_bytes())
+    return ask(url, token, place.new_key.read_bytes(), proxy)
 
 
-def _write(place: Place, enrolled: Enrolled) -> None:
+def _write(place: Place, enrolled: Enrolled, proxy: str | None) -> None:
     """The key takes its name last: as long as it hasn't, all of it can be done again."""
     replace_file(place.ca, enrolled.ca)
     if enrolled.gateway and not place.config.exists():
         files = 'ca = "ca.pem"\ncert = "client.pem"\nkey = "client.key"\n'
+        files += f"proxy = {json_text(proxy)}\n" if proxy else ""  # TOML takes JSON's strings
         replace_file(place.config, f'url = "{enrolled.gateway}"\n{files}'.encode())
     replace_file(place.cert, enrolled.chain)
     os.link(place.new_key, place.key)  # unlike a rename, it never takes another's place

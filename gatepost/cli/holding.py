@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gatepost.cli.commands import NotInstalled, needs
-from gatepost.cli.connection import find_connection
+from gatepost.cli.connection import Connection, find_connection
 from gatepost.cli.failure import Failure
 from gatepost.cli.options import Options
 from gatepost.client.files import Files
@@ -29,9 +29,10 @@ def find_held(options: Options, config: Path | None) -> list[Held]:
     if config is None:
         where = find_connection(options, os.environ, Path.cwd())
         files = files_of(where.ca, where.cert, where.key)
-        return [Held(files, lambda now: renew(where.url, files, only_if_due=not now))]
-    if any((options.url, options.ca, options.cert, options.key)):
-        raise Failure("usage", "--config names all: give no --url, --ca, --cert, --key beside it.")
+        return [Held(files, lambda now: _renew(where, files, now))]
+    if any((options.url, options.ca, options.cert, options.key, options.proxy)):
+        words = "--config names all: give no --url, --ca, --cert, --key, --proxy beside it."
+        raise Failure("usage", words)
     try:
         needs(SERVICES, "pydantic", "yaml")
     except NotInstalled as missing:
@@ -40,3 +41,7 @@ def find_held(options: Options, config: Path | None) -> list[Held]:
     from gatepost.cli.services import find_of_service
 
     return find_of_service(config)
+
+
+def _renew(where: Connection, files: Files, now: bool) -> bool:
+    return renew(where.url, files, only_if_due=not now, proxy=where.proxy)

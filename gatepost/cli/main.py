@@ -26,7 +26,7 @@ _EPILOG = """\
 The gateway and the certificate to use, the first that is found:
   the options --url, --ca, --cert and --key of each command
   GATEPOST_URL, GATEPOST_CA, GATEPOST_CERT and GATEPOST_KEY
-  url, ca, cert and key in ~/.config/gatepost/config.toml
+  url, ca, cert and key in ~/.config/gatepost/config.toml, as `gatepost enrol` writes it
   var/status.json of the checkout that this folder is in (`./dev up`)
 
 \b

@@ -29,11 +29,13 @@ arguments of a command.
 \b
 On stdin (or in --file), as JSON:
   {"sender_number": "+1234567890", "message_body": "Hello"}
-  "metadata": {"client_id": "...", "timestamp": "..."} and "idempotency_key" may be added.
+  These may be added: "metadata": {"client_id": "...", "timestamp": "..."}, "idempotency_key",
+  "priority", "ttl" or "expires_at", "due_at", "ordering_key".
 From two files:
   gatepost message send --number-file number.txt --body-file body.txt
 With --lines, one such JSON object on each line:
-  one that is refused is told and passed over; without a gateway it stops and names the line.
+  they are sent in batches, at the rate that you are granted, and each is told for itself;
+  one that is refused is passed over; without a gateway it stops and names the line.
 At a terminal without any of these, it asks.
 
 Every send has an idempotency key; it is part of the result, and of the error if the outcome isn't
@@ -73,6 +75,21 @@ def send(  # noqa: PLR0913 (one for each option)
     idempotency_key: Annotated[
         str | None, typer.Option(metavar="KEY", help="The key to send under, as when repeating.")
     ] = None,
+    priority: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=10, help="From 1 to 10, the most urgent.")
+    ] = None,
+    ttl: Annotated[
+        int | None, typer.Option(metavar="SECONDS", min=1, help="How long it may be delivered.")
+    ] = None,
+    expires_at: Annotated[
+        str | None, typer.Option(metavar="TIME", help="The same as a time, ISO 8601.")
+    ] = None,
+    due_at: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Not to be delivered before, ISO 8601.")
+    ] = None,
+    ordering_key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Behind the earlier ones of this key.")
+    ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it is delivered.")] = False,
     timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="How long to wait, with --wait.")
@@ -80,7 +97,15 @@ def send(  # noqa: PLR0913 (one for each option)
 ) -> None:
     if context.args:
         raise Failure("usage", _NEVER_ARGUMENTS, _SEE_HELP)
-    if lines and (number_file or body_file or idempotency_key):
+    beside = {
+        "idempotency_key": idempotency_key,
+        "priority": priority,
+        "ttl": ttl,
+        "expires_at": expires_at,
+        "due_at": due_at,
+        "ordering_key": ordering_key,
+    }
+    if lines and (number_file or body_file or any(beside.values())):
         raise Failure("usage", "With --lines, each line says all of its message.", _SEE_HELP)
     from gatepost.cli import sending
 
@@ -88,7 +113,7 @@ def send(  # noqa: PLR0913 (one for each option)
     if lines:
         sending.send_lines(options, file, wait_for)
     else:
-        given = sending.Given(file, number_file, body_file, idempotency_key)
+        given = sending.Given(file, number_file, body_file, beside)
         sending.send_message(options, given, wait_for)
 
 

@@ -21,6 +21,7 @@ class Options:
     retry_for: float
     json: bool
     verbose: bool
+    proxy: str | None = None
 
 
 def _shared(
@@ -48,8 +49,12 @@ def _shared(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Say on stderr what is done and with what.")
     ] = False,
+    proxy: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="An HTTP proxy on the way. [GATEPOST_PROXY]"),
+    ] = None,
 ) -> Options:
-    return Options(url, ca, cert, key, retry_for, json, verbose)
+    return Options(url, ca, cert, key, retry_for, json, verbose, proxy)
 
 
 Command = Callable[..., None]

@@ -1,20 +1,23 @@
-"""Where submissions come from: stdin, files, or the person at the terminal. No argument (I6)."""
+"""Where messages come from: stdin, files, or the person at the terminal. No argument (I6)."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from queue import Queue
+from threading import Thread
 from typing import BinaryIO
 
 import typer
 
 from gatepost.cli.failure import Failure
-from gatepost.cli.submission import LARGEST, Submission, parse, text
+from gatepost.cli.submission import LARGEST, parse, text
+from gatepost.client.messages import Message
 
 STDIN = Path("-")
 
 
-def one(file: Path | None, number_file: Path | None, body_file: Path | None) -> Submission:
+def one(file: Path | None, number_file: Path | None, body_file: Path | None) -> Message:
     """The one submission that the options, or the lack of any, mean."""
     if number_file and body_file and not file:
         return from_files(number_file, body_file)
@@ -25,19 +28,19 @@ def one(file: Path | None, number_file: Path | None, body_file: Path | None) -> 
     return parse(_read(file or STDIN))
 
 
-def from_terminal() -> Submission:
+def from_terminal() -> Message:
     """Ask for both; the questions go to stderr, as stdout is for results."""
     number = typer.prompt("Number, as +1234567890", err=True)
-    return Submission(number.strip(), typer.prompt("Message", err=True))
+    return Message(number.strip(), typer.prompt("Message", err=True))
 
 
-def from_files(number_file: Path, body_file: Path) -> Submission:
+def from_files(number_file: Path, body_file: Path) -> Message:
     """The line's end that editors put at the end of a file is not part of what is meant."""
     if number_file == body_file == STDIN:
         raise Failure("usage", "Only one of --number-file and --body-file can be stdin.")
     number = text(_read(number_file)).strip()
     body = text(_read(body_file)).removesuffix("\n").removesuffix("\r")
-    return Submission(number, body)
+    return Message(number, body)
 
 
 def lines(file: Path) -> Iterator[tuple[int, bytes]]:
@@ -54,6 +57,32 @@ def lines(file: Path) -> Iterator[tuple[int, bytes]]:
                 rest = stream.readline(LARGEST)
             if line.strip():
                 yield number, line
+
+
+def parts(file: Path, most: int) -> Iterator[list[tuple[int, bytes]]]:
+    """The same lines together, as many as are there at a time: a program that says them one by one
+    doesn't wait for a part to be full."""
+    read: Queue[tuple[int, bytes] | BaseException | None] = Queue(2 * most)
+    Thread(target=_read_along, args=(file, read), daemon=True).start()
+    ended = False
+    while not ended:
+        taken = [read.get()]
+        while len(taken) < most and not read.empty():
+            taken.append(read.get())
+        if part := [one for one in taken if isinstance(one, tuple)]:
+            yield part
+        if isinstance(taken[-1], BaseException):
+            raise taken[-1]
+        ended = taken[-1] is None
+
+
+def _read_along(file: Path, read: "Queue[tuple[int, bytes] | BaseException | None]") -> None:
+    try:
+        for line in lines(file):
+            read.put(line)
+        read.put(None)
+    except BaseException as error:
+        read.put(error)
 
 
 def _read(file: Path) -> bytes:

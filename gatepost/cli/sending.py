@@ -1,5 +1,6 @@
 """Sending: hand each submission over, say so, and wait for its end if that was asked for."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -11,9 +12,11 @@ from gatepost.cli.following import follow, in_a_line
 from gatepost.cli.options import Options
 from gatepost.cli.output import Output, Part, plain
 from gatepost.cli.session import Session, session
-from gatepost.cli.submission import Submission, parse
+from gatepost.cli.submission import parse
 from gatepost.cli.words import COLOURS, DURABILITY, duration
-from gatepost.client import GatepostError, MessageStatus, Receipt, StillWaiting
+from gatepost.client import GatepostError, Message, MessageStatus, Receipt, Sent, StillWaiting
+from gatepost.client.batches import MOST
+from gatepost.client.calls import check_key
 
 # These say something of one line; whatever else fails would fail for the next line too.
 _OF_ONE_LINE = {"refused", "invalid-input", "not-delivered", "still-waiting"}
@@ -21,61 +24,109 @@ _OF_ONE_LINE = {"refused", "invalid-input", "not-delivered", "still-waiting"}
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The options that say where one message is."""
+    """The options that say where one message is, and what is said beside it."""
 
     file: Path | None
     number_file: Path | None
     body_file: Path | None
-    idempotency_key: str | None
+    beside: Mapping[str, Any]
+    """What the options say of it."""
 
 
 def send_message(options: Options, given: Given, wait_for: float | None) -> None:
     with session(options) as opened:
-        submission = reading.one(given.file, given.number_file, given.body_file)
-        if given.idempotency_key:
-            submission = replace(submission, idempotency_key=given.idempotency_key)
-        _send(opened, Output(json=options.json), submission, wait_for)
+        message = reading.one(given.file, given.number_file, given.body_file)
+        said = {name: value for name, value in given.beside.items() if value is not None}
+        _send(opened, Output(json=options.json), replace(message, **said), wait_for)
 
 
 def send_lines(options: Options, file: Path | None, wait_for: float | None) -> None:
-    """Every line by itself, in order; what is wrong with one doesn't keep the others."""
+    """Each line for itself, in batches; what is wrong with one doesn't keep the others."""
     output = Output(json=options.json)
     failures: list[tuple[int, Failure]] = []
     count = 0
     with session(options) as opened:
-        for number, content in reading.lines(file or reading.STDIN):
-            count += 1
-            failure = _send_line(opened, output, number, content, wait_for)
-            if failure is None:
-                continue
-            _say_failure(output, number, failure)
-            if failure.kind not in _OF_ONE_LINE:
-                raise _stopped(number, failure)
-            failures.append((number, failure))
+        for part in reading.parts(file or reading.STDIN, MOST):
+            count += len(part)
+            for number, failure in _send_part(opened, output, part, wait_for):
+                failures.append((number, failure))
+            for number, failure in failures:
+                if failure.kind not in _OF_ONE_LINE:
+                    raise _stopped(number, failure, part[-1][0])
     if failures:
         number, first = failures[0]
         words = f"{len(failures)} of {count} lines failed; the first was line {number}."
         raise Failure(first.kind, words, line=number)
 
 
-def _send(
-    opened: Session,
-    output: Output,
-    submission: Submission,
-    wait_for: float | None,
-    line: int | None = None,
-) -> None:
+def _send(opened: Session, output: Output, message: Message, wait_for: float | None) -> None:
     """Its result is said even if waiting fails: what was accepted is never without its id."""
     started = perf_counter()
     with output.busy("Sending"):
         try:
-            receipt = opened.client.send(**asdict(submission))
+            receipt = opened.client.send(**asdict(message))
         except ValueError as error:
             raise Failure("invalid-input", f"The input can't be sent: {error}.") from None
+    _tell(opened, output, receipt, perf_counter() - started, wait_for)
+
+
+def _send_part(
+    opened: Session, output: Output, part: list[tuple[int, bytes]], wait_for: float | None
+) -> Iterator[tuple[int, Failure]]:
+    """The lines that failed, each once it is told."""
+    read = [(number, _read(content)) for number, content in part]
+    started = perf_counter()
+    with output.busy("Sending"):
+        sent = iter(opened.client.send_many(one for _, one in read if isinstance(one, Message)))
+    took = perf_counter() - started
+    for number, one in read:
+        failure = one if isinstance(one, Failure) else None
+        if failure is None:
+            failure = _tell_line(opened, output, next(sent), number, took, wait_for)
+        if failure is not None:
+            _say_failure(output, number, failure)
+            yield number, failure
+
+
+def _read(content: bytes) -> Message | Failure:
+    try:
+        message = parse(content)
+        if message.idempotency_key is not None:
+            check_key(message.idempotency_key)
+    except ValueError as error:
+        return Failure("invalid-input", f"The input can't be sent: {error}.")
+    except Failure as failure:
+        return failure
+    return message
+
+
+def _tell_line(
+    opened: Session, output: Output, sent: Sent, number: int, took: float, wait_for: float | None
+) -> Failure | None:
+    try:
+        if sent.receipt is None:
+            assert sent.error is not None
+            raise sent.error
+        _tell(opened, output, sent.receipt, took, wait_for, number)
+    except Failure as failure:
+        return failure
+    except GatepostError as error:
+        return opened.failure(error)
+    return None
+
+
+def _tell(
+    opened: Session,
+    output: Output,
+    receipt: Receipt,
+    took: float,
+    wait_for: float | None,
+    line: int | None = None,
+) -> None:
     result: dict[str, Any] = {} if line is None else {"line": line}
     result |= plain(receipt)
     if not output.json:
-        output.say(*_accepted(receipt, perf_counter() - started, line))
+        output.say(*_accepted(receipt, took, line))
     try:
         if wait_for is not None:
             _wait(opened, output, receipt, wait_for, result)
@@ -84,20 +135,9 @@ def _send(
             output.result(result)
 
 
-def _send_line(
-    opened: Session, output: Output, number: int, content: bytes, wait_for: float | None
-) -> Failure | None:
-    try:
-        _send(opened, output, parse(content), wait_for, number)
-    except Failure as failure:
-        return failure
-    except GatepostError as error:
-        return opened.failure(error)
-    return None
-
-
-def _stopped(number: int, failure: Failure) -> Failure:
-    hint = " ".join(filter(None, [failure.hint, "The lines after it were not sent."]))
+def _stopped(number: int, failure: Failure, last: int) -> Failure:
+    words = "The lines after it" if number == last else f"The lines after line {last}"
+    hint = " ".join(filter(None, [failure.hint, f"{words} were not sent."]))
     details = {**failure.details, "line": number}
     return Failure(failure.kind, f"Line {number}: {failure.message}", hint, **details)
 

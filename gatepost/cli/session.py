@@ -19,6 +19,7 @@ from gatepost.client import (
     Unavailable,
     UnexpectedAnswer,
 )
+from gatepost.client.connection import BAD_PROXY, without_password
 from gatepost.explaining import explain
 
 
@@ -51,12 +52,23 @@ def _client(connection: Connection, retry_for: float) -> Client:
             ca=connection.ca,
             cert=connection.cert,
             key=connection.key,
+            proxy=connection.proxy,
             retry_for=retry_for,
             renew=False,  # a command that sends does that; `gatepost cert renew` renews
         )
-    except ValueError:
+    except ValueError as error:
         words = "The address of the gateway is not https://host:port."
-        raise Failure("usage", words, f"It comes from {connection.origin['url']}.") from None
+        origin = connection.origin["url"]
+        if str(error) == BAD_PROXY:
+            words, origin = (
+                "The address of the proxy is not http://host:port.",
+                _of_proxy(connection),
+            )
+        raise Failure("usage", words, f"It comes from {origin}.") from None
+
+
+def _of_proxy(connection: Connection) -> str:
+    return connection.origin.get("proxy", "nowhere")
 
 
 def _failure(error: GatepostError, connection: Connection) -> Failure:
@@ -96,7 +108,8 @@ def _hint(error: GatepostError, connection: Connection) -> str | None:
 def _told(connection: Connection) -> Iterator[None]:
     """What --verbose shows: each setting and where it is from, and each new try as it happens."""
     for name, place in connection.origin.items():
-        sys.stderr.write(f"{name:<5} {getattr(connection, name)}  (from {place})\n")
+        value = without_password(getattr(connection, name))
+        sys.stderr.write(f"{name:<5} {value}  (from {place})\n")
     tries = logging.StreamHandler(sys.stderr)
     tries.setFormatter(logging.Formatter("%(message)s"))
     logger = logging.getLogger("gatepost.client")

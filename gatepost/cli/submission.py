@@ -5,34 +5,24 @@ Nothing here says a body or a number again: not in an error, not in a repr.
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import Any
 
 from gatepost.cli.failure import Failure
+from gatepost.client.messages import Message
 
 # Four times what the gateway takes, as JSON may spell a character in six.
 LARGEST = 64 * 1024
 _SHAPE = (
-    'A message is {"sender_number": "+1234567890", "message_body": "..."}, with "metadata" and '
-    '"idempotency_key" if you like.'
+    'A message is {"sender_number": "+1234567890", "message_body": "..."}; "metadata", '
+    '"idempotency_key", "priority", "ttl" or "expires_at", "due_at", "ordering_key" may be added.'
 )
 _SAYABLE = re.compile(r"\A[A-Za-z_]{1,64}\Z")
-_FIELDS = {"sender_number", "message_body", "metadata", "idempotency_key"}
+_SCHEDULE = {"priority", "ttl", "expires_at", "due_at", "ordering_key"}
+_FIELDS = {"sender_number", "message_body", "metadata", "idempotency_key", *_SCHEDULE}
 _METADATA = {"client_id", "timestamp"}
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
-    """One message to send; the fields of the gateway's JSON, and the key to send it under."""
-
-    sender_number: str = field(repr=False)
-    message_body: str = field(repr=False)
-    client_id: str | None = field(default=None, repr=False)
-    timestamp: str | None = field(default=None, repr=False)
-    idempotency_key: str | None = field(default=None, repr=False)
-
-
-def parse(content: bytes) -> Submission:
+def parse(content: bytes) -> Message:
     if len(content) > LARGEST:
         raise _invalid("It is too large: a message is 16 KiB at most.")
     fields = _object(content)
@@ -41,12 +31,17 @@ def parse(content: bytes) -> Submission:
     if not isinstance(metadata, dict):
         raise _invalid("/metadata is not an object.")
     _known(metadata, _METADATA, "/metadata")
-    return Submission(
+    return Message(
         sender_number=_needed(fields, "sender_number"),
         message_body=_needed(fields, "message_body"),
         client_id=_optional(metadata, "client_id"),
         timestamp=_optional(metadata, "timestamp"),
         idempotency_key=_optional(fields, "idempotency_key"),
+        priority=_number(fields, "priority"),
+        ttl=_number(fields, "ttl"),
+        expires_at=_optional(fields, "expires_at"),
+        due_at=_optional(fields, "due_at"),
+        ordering_key=_optional(fields, "ordering_key"),
     )
 
 
@@ -96,6 +91,13 @@ def _optional(fields: dict[str, Any], name: str) -> str | None:
     value = fields.get(name)
     if value is not None and not isinstance(value, str):
         raise _invalid(f"/{name} is not a text.")
+    return value
+
+
+def _number(fields: dict[str, Any], name: str) -> int | None:
+    value = fields.get(name)
+    if value is not None and type(value) is not int:
+        raise _invalid(f"/{name} is not a whole number.")
     return value
 
 

@@ -2,7 +2,7 @@
 
     from gatepost.client import Client
 
-    with Client("https://proxy:8001", ca="ca.pem", cert="me.pem", key="me.key") as gateway:
+    with Client.from_config() as gateway:  # or Client(url, ca=…, cert=…, key=…)
         receipt = gateway.send(sender_number, message_body)
         print(gateway.wait(receipt.message_id, timeout=10).status)
 
@@ -10,7 +10,15 @@
 the logic. Whatever goes wrong is a `GatepostError`; nothing here ever shows a body or a number.
 """
 
-from gatepost.client.answers import Certificate, Formats, Identity, Limits, MessageStatus, Receipt
+from gatepost.client.answers import (
+    Certificate,
+    Formats,
+    Identity,
+    Limits,
+    MessageStatus,
+    Receipt,
+    Sent,
+)
 from gatepost.client.asynchronous import AsyncClient
 from gatepost.client.blocking import Client
 from gatepost.client.errors import (
@@ -18,6 +26,7 @@ from gatepost.client.errors import (
     Forbidden,
     GatepostError,
     NotFound,
+    NotSetUp,
     OutcomeUnknown,
     RateLimited,
     Refused,
@@ -25,6 +34,7 @@ from gatepost.client.errors import (
     Unavailable,
     UnexpectedAnswer,
 )
+from gatepost.client.messages import Message
 
 __all__ = [
     "AsyncClient",
@@ -36,12 +46,15 @@ __all__ = [
     "GatepostError",
     "Identity",
     "Limits",
+    "Message",
     "MessageStatus",
     "NotFound",
+    "NotSetUp",
     "OutcomeUnknown",
     "RateLimited",
     "Receipt",
     "Refused",
+    "Sent",
     "StillWaiting",
     "Unavailable",
     "UnexpectedAnswer",

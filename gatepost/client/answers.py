@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from gatepost.client.errors import GatepostError
+
 # Nothing but a late success or an audited redrive moves a message on from these.
 FINAL_STATUSES = frozenset({"delivered", "failed", "erased", "duplicate"})
 
@@ -21,6 +23,18 @@ class Receipt:
     request_id: str | None
     # A caller may have made it of anything, so it is not shown.
     idempotency_key: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What became of one message of many: it has its receipt, or an error says why not.
+
+    An error that is retryable means that it was tried for as long as was wanted.
+    """
+
+    idempotency_key: str = field(repr=False)
+    receipt: Receipt | None = None
+    error: GatepostError | None = None
 
 
 @dataclass(frozen=True, slots=True)

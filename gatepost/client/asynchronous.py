@@ -3,19 +3,22 @@
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator
-from datetime import datetime
+from collections.abc import AsyncIterator, Iterable
 from types import TracebackType
+from typing import Unpack
 from uuid import UUID
 
 import httpx
 
-from gatepost.client import flows
-from gatepost.client.answers import Identity, MessageStatus, Receipt
+from gatepost.client import batches, flows
+from gatepost.client.answers import Identity, MessageStatus, Receipt, Sent
 from gatepost.client.calls import Call
+from gatepost.client.configuration import read_configuration
 from gatepost.client.connection import FileName
 from gatepost.client.failures import TransportFailure, explain
 from gatepost.client.kept import Kept
+from gatepost.client.messages import Message, Options
+from gatepost.client.pace import Pace
 from gatepost.client.renewing import files_of
 
 
@@ -35,32 +38,54 @@ class AsyncClient:
         timeout: float = 10.0,
         retry_for: float = 30.0,
         renew: bool = True,
+        proxy: str | None = None,
     ) -> None:
         files = files_of(ca, cert, key)
         self._kept = Kept(
-            lambda how: httpx.AsyncClient(**how), base_url, files, timeout=timeout, renew=renew
+            lambda how: httpx.AsyncClient(**how),
+            base_url,
+            files,
+            timeout=timeout,
+            renew=renew,
+            proxy=proxy,
         )
-        self._timing = flows.Timing(retry_for, time.monotonic, random.random)
+        paces = Pace(time.monotonic), Pace(time.monotonic)
+        self._timing = flows.Timing(retry_for, time.monotonic, random.random, *paces)
+
+    @classmethod
+    def from_config(
+        cls,
+        file: FileName | None = None,
+        *,
+        timeout: float = 10.0,
+        retry_for: float = 30.0,
+        renew: bool = True,
+    ) -> "AsyncClient":
+        """A client by the file that `gatepost enrol` has written, this user's or another; NotSetUp
+        without one."""
+        found = read_configuration(file)
+        return cls(
+            found.url,
+            ca=found.ca,
+            cert=found.cert,
+            key=found.key,
+            timeout=timeout,
+            retry_for=retry_for,
+            renew=renew,
+            proxy=found.proxy,
+        )
 
     async def send(
-        self,
-        sender_number: str,
-        message_body: str,
-        *,
-        client_id: str | None = None,
-        timestamp: datetime | str | None = None,
-        idempotency_key: str | None = None,
+        self, sender_number: str, message_body: str, **options: Unpack[Options]
     ) -> Receipt:
         """Hand over a message. The receipt means: it is committed and will not be lost."""
-        flow = flows.send(
-            self._timing,
-            sender_number,
-            message_body,
-            client_id=client_id,
-            timestamp=timestamp,
-            idempotency_key=idempotency_key,
-        )
-        return await self._run(flow)
+        message = Message(sender_number, message_body, **options)
+        return await self._run(flows.send(self._timing, message))
+
+    async def send_many(self, messages: Iterable[Message]) -> list[Sent]:
+        """Hand over many, in batches, at the rate that the gateway grants; say what became of
+        each, in order. What may be repeated is, until for `retry_for` seconds none was accepted."""
+        return await self._run(batches.send_many(self._timing, messages))
 
     async def status(self, message_id: UUID | str) -> MessageStatus:
         return await self._run(flows.status(self._timing, message_id))

@@ -2,19 +2,22 @@
 
 import random
 import time
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterable, Iterator
 from types import TracebackType
+from typing import Unpack
 from uuid import UUID
 
 import httpx
 
-from gatepost.client import flows
-from gatepost.client.answers import Identity, MessageStatus, Receipt
+from gatepost.client import batches, flows
+from gatepost.client.answers import Identity, MessageStatus, Receipt, Sent
 from gatepost.client.calls import Call
+from gatepost.client.configuration import read_configuration
 from gatepost.client.connection import FileName
 from gatepost.client.failures import TransportFailure, explain
 from gatepost.client.kept import Kept
+from gatepost.client.messages import Message, Options
+from gatepost.client.pace import Pace
 from gatepost.client.renewing import files_of
 
 
@@ -26,7 +29,10 @@ class Client:
     caller, under the key of the error. The gateway knows a repeat by its key and answers with the
     first one's receipt, so that repeating never makes a second message.
 
-    `timeout` is for one try, in seconds. `retry_for=0` tries once.
+    `timeout` is for one try, in seconds. `retry_for=0` tries once. `proxy` is one that is asked to
+    CONNECT, http://host:port.
+
+    At its limit, a client goes as fast as it is let: all who send by it take turns.
 
     The certificate is renewed by the way, from two thirds of its life on, and its files are
     replaced in their places; `renew=False` leaves that to `gatepost cert renew --daemon`. Either
@@ -43,32 +49,52 @@ class Client:
         timeout: float = 10.0,
         retry_for: float = 30.0,
         renew: bool = True,
+        proxy: str | None = None,
     ) -> None:
         files = files_of(ca, cert, key)
         self._kept = Kept(
-            lambda how: httpx.Client(**how), base_url, files, timeout=timeout, renew=renew
+            lambda how: httpx.Client(**how),
+            base_url,
+            files,
+            timeout=timeout,
+            renew=renew,
+            proxy=proxy,
         )
-        self._timing = flows.Timing(retry_for, time.monotonic, random.random)
+        paces = Pace(time.monotonic), Pace(time.monotonic)
+        self._timing = flows.Timing(retry_for, time.monotonic, random.random, *paces)
 
-    def send(
-        self,
-        sender_number: str,
-        message_body: str,
+    @classmethod
+    def from_config(
+        cls,
+        file: FileName | None = None,
         *,
-        client_id: str | None = None,
-        timestamp: datetime | str | None = None,
-        idempotency_key: str | None = None,
-    ) -> Receipt:
-        """Hand over a message. The receipt means: it is committed and will not be lost."""
-        flow = flows.send(
-            self._timing,
-            sender_number,
-            message_body,
-            client_id=client_id,
-            timestamp=timestamp,
-            idempotency_key=idempotency_key,
+        timeout: float = 10.0,
+        retry_for: float = 30.0,
+        renew: bool = True,
+    ) -> "Client":
+        """A client by the file that `gatepost enrol` has written, this user's or another; NotSetUp
+        without one."""
+        found = read_configuration(file)
+        return cls(
+            found.url,
+            ca=found.ca,
+            cert=found.cert,
+            key=found.key,
+            timeout=timeout,
+            retry_for=retry_for,
+            renew=renew,
+            proxy=found.proxy,
         )
-        return self._run(flow)
+
+    def send(self, sender_number: str, message_body: str, **options: Unpack[Options]) -> Receipt:
+        """Hand over a message. The receipt means: it is committed and will not be lost."""
+        message = Message(sender_number, message_body, **options)
+        return self._run(flows.send(self._timing, message))
+
+    def send_many(self, messages: Iterable[Message]) -> list[Sent]:
+        """Hand over many, in batches, at the rate that the gateway grants; say what became of
+        each, in order. What may be repeated is, until for `retry_for` seconds none was accepted."""
+        return self._run(batches.send_many(self._timing, messages))
 
     def status(self, message_id: UUID | str) -> MessageStatus:
         return self._run(flows.status(self._timing, message_id))

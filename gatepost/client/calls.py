@@ -5,15 +5,16 @@ A Call shows nothing of what it carries. A send always names an Idempotency-Key.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from typing import Any
 from uuid import UUID, uuid4
 
+from gatepost.client.messages import Message
 from gatepost.client.tracing import current_traceparent
-from gatepost.clock import iso, to_ms
 
 MESSAGES = "/api/v1/messages"
+BATCH = "/api/v1/messages/batch"
 WHOAMI = "/api/v1/whoami"
 
 _VISIBLE_ASCII = re.compile(r"\A[!-~]{1,255}\Z")
@@ -34,25 +35,28 @@ class Call:
         return self.headers["X-Request-Id"]
 
 
-def send_call(
-    sender_number: str,
-    message_body: str,
-    *,
-    client_id: str | None,
-    timestamp: datetime | str | None,
-    idempotency_key: str,
-) -> Call:
+def send_call(message: Message, idempotency_key: str) -> Call:
+    check_key(idempotency_key)
+    headers = _headers({"Content-Type": "application/json", "Idempotency-Key": idempotency_key})
+    content = encode(message.submission())
+    return Call("POST", MESSAGES, repeatable=False, headers=headers, content=content)
+
+
+def batch_call(items: Sequence[bytes]) -> Call:
+    """Of encoded items, each with its idempotency_key."""
+    headers = _headers({"Content-Type": "application/x-ndjson"})
+    return Call("POST", BATCH, repeatable=False, headers=headers, content=b"\n".join(items))
+
+
+def encode(document: Mapping[str, Any]) -> bytes:
+    """Pure ASCII on purpose: encoding a lone surrogate would raise an error that holds the body;
+    escaped, it reaches the gateway, which refuses it in its own words."""
+    return json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+
+
+def check_key(idempotency_key: str) -> None:
     if not _VISIBLE_ASCII.match(idempotency_key):
         raise ValueError("an idempotency key is 1 to 255 visible ASCII characters")
-    submission: dict[str, object] = {"sender_number": sender_number, "message_body": message_body}
-    metadata = {"client_id": client_id, "timestamp": _time_text(timestamp)}
-    if given := {name: value for name, value in metadata.items() if value is not None}:
-        submission["metadata"] = given
-    # Pure ASCII on purpose: encoding a lone surrogate would raise an error that holds the body;
-    # escaped, it reaches the gateway, which refuses it in its own words.
-    content = json.dumps(submission, ensure_ascii=True, separators=(",", ":")).encode("ascii")
-    headers = _headers({"Content-Type": "application/json", "Idempotency-Key": idempotency_key})
-    return Call("POST", MESSAGES, repeatable=False, headers=headers, content=content)
 
 
 def status_call(message_id: UUID | str) -> Call:
@@ -80,11 +84,3 @@ def _headers(more: Mapping[str, str] | None = None) -> dict[str, str]:
         "traceparent": current_traceparent(),
         **(more or {}),
     }
-
-
-def _time_text(timestamp: datetime | str | None) -> str | None:
-    if not isinstance(timestamp, datetime):
-        return timestamp
-    if timestamp.tzinfo is None:
-        raise ValueError("a timestamp needs a time zone")
-    return iso(to_ms(timestamp))

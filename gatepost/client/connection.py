@@ -17,6 +17,7 @@ FileName: TypeAlias = str | os.PathLike[str]
 # Well within the 75 seconds after which the proxy hangs up on an idle connection: a send that meets
 # the hanging-up has an unknown outcome.
 IDLE_SECONDS = 30.0
+BAD_PROXY = "proxy is http://host:port, with user:password@ before the host if it wants them"
 
 
 class Settings(TypedDict):
@@ -28,6 +29,7 @@ class Settings(TypedDict):
     limits: httpx.Limits
     headers: dict[str, str]
     trust_env: bool
+    proxy: httpx.Proxy | None
 
 
 def settings(
@@ -37,6 +39,7 @@ def settings(
     cert: FileName,
     key: FileName,
     timeout: float,
+    proxy: str | None = None,
     expect: Role | None = None,
 ) -> Settings:
     return Settings(
@@ -47,7 +50,27 @@ def settings(
         headers={"User-Agent": f"gatepost/{__version__} python/{python_version()}"},
         # Neither a proxy nor a netrc that the environment happens to name.
         trust_env=False,
+        proxy=proxy_at(proxy),
     )
+
+
+def proxy_at(address: str | None) -> httpx.Proxy | None:
+    """A proxy that is asked to CONNECT: it sees where to, and nothing of what."""
+    if address is None:
+        return None
+    try:
+        url = httpx.URL(address)
+    except httpx.InvalidURL:
+        url = httpx.URL()
+    if url.scheme not in ("http", "https") or not url.host or url.path not in ("", "/"):
+        raise ValueError(BAD_PROXY)
+    return httpx.Proxy(url)
+
+
+def without_password(address: str) -> str:
+    """An address as it may be shown."""
+    before, at, host = address.rpartition("@")
+    return f"{before.partition('://')[0]}://…@{host}" if at and "://" in before else address
 
 
 def _checked(base_url: str) -> httpx.URL:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 import httpx
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from gatepost.client.connection import proxy_at
 from gatepost.client.errors import (
     GatepostError,
     RateLimited,
@@ -38,13 +39,14 @@ class Enrolled:
     gateway: str | None
 
 
-def enrol(url: str, token: Token, key_pem: bytes) -> Enrolled:
+def enrol(url: str, token: Token, key_pem: bytes, proxy: str | None = None) -> Enrolled:
     """Repeated with the same key, it is given the same certificate."""
     csr = make_request(key_pem)
     body = {"public_key": token.public_key, "signature": token.sign(csr), "csr": csr}
     text = {name: base64.b64encode(value).decode() for name, value in body.items()}
     try:
-        answer = httpx.post(url.rstrip("/") + PATH, json=text, timeout=TIMEOUT, trust_env=False)
+        with httpx.Client(timeout=TIMEOUT, trust_env=False, proxy=proxy_at(proxy)) as http:
+            answer = http.post(url.rstrip("/") + PATH, json=text)
     except httpx.HTTPError as error:
         raise Unavailable(f"{url} does not answer: {type(error).__name__}.") from None
     if answer.status_code != 201:

@@ -93,9 +93,13 @@ class RetryableError(GatepostError):
 
 
 class RateLimited(RetryableError):
-    """Too many requests for this client; nothing was accepted."""
+    """Too many requests for this client; nothing was accepted.
+
+    `interval` is how many seconds a message takes at the rate that the client is granted.
+    """
 
     kind = "rate-limited"
+    interval: float | None = None
 
 
 class Unavailable(RetryableError):
@@ -120,6 +124,12 @@ class CertificateError(GatepostError):
     """There is no trusted connection: a certificate, a key, a CA or the TLS version is wrong."""
 
     kind = "certificate"
+
+
+class NotSetUp(GatepostError):
+    """There is no usable configuration file: `gatepost enrol` writes one."""
+
+    kind = "usage"
 
 
 class UnexpectedAnswer(GatepostError):

@@ -38,7 +38,12 @@ _ENDED = (
     "The connection ended without an answer. If it does so each time, the gateway may refuse your "
     "certificate."
 )
-_NEVER_CONNECTED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+_NEVER_CONNECTED = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+)
 
 
 def explain(call: Call, failure: Exception) -> GatepostError:
@@ -83,6 +88,8 @@ def _lost(call: Call, failure: Exception) -> GatepostError:
 def _reason(failure: Exception) -> str:
     if isinstance(failure, httpx.TimeoutException):
         return "it did not answer in time"
+    if isinstance(failure, httpx.ProxyError):
+        return "the proxy refuses to connect to it"
     for cause in _causes(failure):
         if isinstance(cause, ConnectionRefusedError):
             return "nothing listens at that address"

@@ -16,7 +16,9 @@ import httpx
 
 from gatepost.client.answers import Identity, MessageStatus, Receipt
 from gatepost.client.calls import Call, send_call, status_call, whoami_call
-from gatepost.client.errors import GatepostError, OutcomeUnknown, StillWaiting
+from gatepost.client.errors import GatepostError, OutcomeUnknown, RateLimited, StillWaiting
+from gatepost.client.messages import Message
+from gatepost.client.pace import Pace
 from gatepost.client.parsing import parse_identity, parse_receipt, parse_status
 from gatepost.client.refusals import refusal
 from gatepost.client.retries import last_word, pause_before_retry
@@ -37,11 +39,14 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Where a flow takes time and chance from, and how long it keeps trying."""
+    """Where a flow takes time and chance from, how long it keeps trying, and at which pace it may
+    send, and ask."""
 
     retry_for: float
     now: Callable[[], float]
     jitter: Callable[[], float]
+    pace: Pace
+    asking: Pace
 
 
 T = TypeVar("T")
@@ -52,6 +57,9 @@ Watch: TypeAlias = Generator[Call | Pause | MessageStatus, Heard, None]
 
 def exchange(call: Call, timing: Timing, retry_for: float) -> Flow[httpx.Response]:
     """One call, repeated as `retries` allows, until it succeeds or `retry_for` seconds are over."""
+    pace = timing.pace if call.method == "POST" else timing.asking
+    if wait := pace.wait(most=retry_for):
+        yield Pause(wait)
     until = timing.now() + retry_for
     retries = 0
     unknown: OutcomeUnknown | None = None
@@ -63,9 +71,7 @@ def exchange(call: Call, timing: Timing, retry_for: float) -> Flow[httpx.Respons
             heard = refusal(call, heard, datetime.now(UTC))
         assert heard is not None, "a Call is always answered"
         remaining = until - timing.now()
-        pause = pause_before_retry(
-            heard, retries=retries, remaining=remaining, jitter=timing.jitter()
-        )
+        pause = _pause(pace, heard, retries, remaining, timing.jitter())
         if pause is None:
             raise last_word(heard, unknown)
         if isinstance(heard, OutcomeUnknown):
@@ -75,23 +81,23 @@ def exchange(call: Call, timing: Timing, retry_for: float) -> Flow[httpx.Respons
         yield Pause(pause)
 
 
-def send(
-    timing: Timing,
-    sender_number: str,
-    message_body: str,
-    *,
-    client_id: str | None,
-    timestamp: datetime | str | None,
-    idempotency_key: str | None,
-) -> Flow[Receipt]:
+def _pause(
+    pace: Pace, error: GatepostError, retries: int, remaining: float, jitter: float
+) -> float | None:
+    """Seconds until the next try, in its turn; None if there is to be none."""
+    if isinstance(error, RateLimited):
+        pace.refused(error)
+    pause = pause_before_retry(error, retries=retries, remaining=remaining, jitter=jitter)
+    if pause is None or not isinstance(error, RateLimited):
+        return pause
+    turn = pace.wait(most=remaining)
+    return None if turn is None else max(pause, turn)
+
+
+def send(timing: Timing, message: Message) -> Flow[Receipt]:
     """One key for the whole send, its repetitions included."""
-    call = send_call(
-        sender_number,
-        message_body,
-        client_id=client_id,
-        timestamp=timestamp,
-        idempotency_key=str(uuid4()) if idempotency_key is None else idempotency_key,
-    )
+    key = message.idempotency_key
+    call = send_call(message, str(uuid4()) if key is None else key)
     try:
         return parse_receipt(call, (yield from exchange(call, timing, timing.retry_for)))
     except GatepostError as error:

@@ -22,15 +22,17 @@ class Kept(Generic[H]):
         *,
         timeout: float,
         renew: bool,
+        proxy: str | None = None,
     ) -> None:
         def begin() -> H:
             ca, cert, key = files.ca, files.cert, files.key
-            return make(settings(base_url, ca=ca, cert=cert, key=key, timeout=timeout))
+            how = settings(base_url, ca=ca, cert=cert, key=key, timeout=timeout, proxy=proxy)
+            return make(how)
 
         self._begin = begin
         self._former: list[H] = []
         self.current = begin()
-        self._upkeep = Upkeep(base_url, files, self._swap, renew=renew)
+        self._upkeep = Upkeep(base_url, files, self._swap, renew=renew, proxy=proxy)
 
     def look(self) -> None:
         """At each request: is it time to renew, or has somebody renewed?"""

@@ -26,6 +26,25 @@ def parse_receipt(call: Call, response: httpx.Response) -> Receipt:
     )
 
 
+def parse_accepted_item(item: Any, key: str, response: httpx.Response) -> Receipt | None:
+    """The receipt of an item of a batch; None if it has none."""
+    if not isinstance(item, dict) or item.get("status") != 202:
+        return None
+    request_id = response.headers.get("X-Request-Id")
+    answer = _Answer(item, request_id)
+    try:
+        return Receipt(
+            message_id=answer.text("message_id"),
+            status="queued",
+            queued_at=answer.moment("queued_at"),
+            durability=answer.text("durability"),
+            request_id=request_id,
+            idempotency_key=key,
+        )
+    except UnexpectedAnswer:
+        return None
+
+
 def parse_status(response: httpx.Response) -> MessageStatus:
     answer = _Answer.of(response)
     return MessageStatus(

@@ -1,6 +1,7 @@
 """From a refusal to an error. Pure; nothing of an answer that isn't a problem is ever repeated."""
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -9,7 +10,7 @@ from typing import Any
 import httpx
 
 from gatepost.client import errors
-from gatepost.client.calls import MESSAGES, WHOAMI, Call
+from gatepost.client.calls import BATCH, MESSAGES, WHOAMI, Call
 from gatepost.errors import FieldError
 
 # Another post with the same key is under way: if it is ours, what will come of it is not known.
@@ -17,6 +18,7 @@ _UNKNOWN_TYPES = frozenset(
     f"urn:gatepost:problem:{slug}" for slug in ("outcome-unknown", "still-under-way")
 )
 _LONGEST_WAIT = 1e9
+_POLICY = re.compile(r";q=(?P<messages>[1-9]\d{0,8});w=(?P<seconds>[1-9]\d{0,8})\Z", re.ASCII)
 NOT_GATEPOST = "The answer is not one of Gatepost's. Does the address lead to its proxy?"
 
 _BY_STATUS: dict[int, type[errors.GatepostError]] = {
@@ -30,14 +32,47 @@ _BY_STATUS: dict[int, type[errors.GatepostError]] = {
 
 def refusal(call: Call, response: httpx.Response, now: datetime) -> errors.GatepostError:
     """The error that an answer which is no success stands for."""
-    problem = problem_of(response)
-    cls = _class_of(call, response.status_code, problem)
-    message = _words(cls, response.status_code, problem)
+    problem, headers = problem_of(response), response.headers
+    request_id = _printable(headers.get("X-Request-Id")) or call.request_id
+    wait = retry_after(headers.get("Retry-After"), now)
+    error = _error(call, response.status_code, problem, request_id, wait)
+    return _paced(error, headers.get("RateLimit-Policy"))
+
+
+def refusal_of_item(call: Call, response: httpx.Response, item: Any) -> errors.GatepostError | None:
+    """The same of an item of a batch that was refused; None if the answer makes no sense."""
+    if not isinstance(item, dict) or not isinstance(document := item.get("problem"), dict):
+        return None
+    status, wait = item.get("status"), document.get("retry_after")
+    if not isinstance(status, int) or not 400 <= status <= 599:
+        return None
+    problem = _problem(document, status, "")
     request_id = _printable(response.headers.get("X-Request-Id")) or call.request_id
+    whole = float(wait) if isinstance(wait, int) else None
+    error = _error(call, status, problem, request_id, whole)
+    return _paced(error, response.headers.get("RateLimit-Policy"))
+
+
+def _error(
+    call: Call,
+    status: int,
+    problem: errors.Problem | None,
+    request_id: str,
+    wait: float | None,
+) -> errors.GatepostError:
+    cls = _class_of(call, status, problem)
+    message = _words(cls, status, problem)
     if issubclass(cls, errors.RetryableError):
-        wait = retry_after(response.headers.get("Retry-After"), now)
         return cls(message, problem=problem, request_id=request_id, retry_after=wait)
     return cls(message, problem=problem, request_id=request_id)
+
+
+def _paced(error: errors.GatepostError, policy: str | None) -> errors.GatepostError:
+    """What the answer says of the rate: so many messages in so many seconds."""
+    granted = _POLICY.search(policy or "")
+    if isinstance(error, errors.RateLimited) and granted:
+        error.interval = int(granted["seconds"]) / int(granted["messages"])
+    return error
 
 
 def _class_of(
@@ -47,7 +82,7 @@ def _class_of(
         return errors.OutcomeUnknown
     if problem is None and status < 500 and status != 429:
         return errors.UnexpectedAnswer
-    if status == 404 and call.path in (MESSAGES, WHOAMI):
+    if status == 404 and call.path in (MESSAGES, BATCH, WHOAMI):
         return errors.UnexpectedAnswer
     if status in _BY_STATUS:
         return _BY_STATUS[status]
@@ -75,11 +110,15 @@ def problem_of(response: httpx.Response) -> errors.Problem | None:
     document = _document(response)
     if media_type != "application/problem+json" or document is None:
         return None
+    return _problem(document, response.status_code, response.reason_phrase)
+
+
+def _problem(document: Mapping[str, Any], status: int, title: str) -> errors.Problem:
     places = document.get("errors")
     return errors.Problem(
         type=_printable(document.get("type"), "about:blank"),
-        title=_printable(document.get("title"), response.reason_phrase),
-        status=response.status_code,
+        title=_printable(document.get("title"), title),
+        status=status,
         detail=_printable(document.get("detail")),
         errors=tuple(
             FieldError(_printable(place.get("pointer")), _printable(place.get("detail")))

@@ -5,6 +5,7 @@ certificate by which it calls, for that one and for the one by which it is calle
 """
 
 import base64
+import dataclasses
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,11 +34,14 @@ KNOWN_WITHIN, SETTLED_SECONDS, LOOK_SECONDS = 60.0, 3.0, 0.1
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """Which path renews, and which one answers whoever is known; the role of who is asked."""
+    """Which path renews, and which one answers whoever is known; the role of who is asked, where
+    that is, and through which proxy."""
 
     path: str
     known: str
     expect: Role | None = None
+    gateway: str = ""
+    proxy: str | None = None
 
 
 _INTERNAL = "/internal/certificates/renew"
@@ -52,19 +56,24 @@ _WHERE = {
 
 
 def renew(
-    base_url: str, files: Files, *, only_if_due: bool = True, shown: Files | None = None
+    base_url: str,
+    files: Files,
+    *,
+    only_if_due: bool = True,
+    shown: Files | None = None,
+    proxy: str | None = None,
 ) -> bool:
     """Whether there is a new certificate. `shown` is what is called with, for another one of the
     same holder: the one by which it is called."""
     caller = shown or files
-    where = _where(caller)
+    where = dataclasses.replace(_where(caller), gateway=base_url, proxy=proxy)
 
     def ask(csr: bytes) -> dict[str, str]:
-        return _ask(base_url, where, caller, csr, server=shown is not None)
+        return _ask(where, caller, csr, server=shown is not None)
 
     def settle(new: Files) -> None:
         if shown is None:
-            _wait_until_known(base_url, where, new)
+            _wait_until_known(where, new)
 
     return replace(files, ask, settle, only_if_due=only_if_due)
 
@@ -80,12 +89,12 @@ def _where(files: Files) -> _Where:
     return _WHERE[role]
 
 
-def _ask(base_url: str, where: _Where, files: Files, csr: bytes, *, server: bool) -> dict[str, str]:
+def _ask(where: _Where, files: Files, csr: bytes, *, server: bool) -> dict[str, str]:
     body = {"csr": csr, "signature": sign(files, csr)}
     text = {name: base64.b64encode(value).decode() for name, value in body.items()}
     whole = text | {"usage": "server"} if server else text
     call = Call("POST", where.path, repeatable=True, headers={"X-Request-Id": ""})
-    with _calling(base_url, where, files) as http:
+    with _calling(where, files) as http:
         try:
             answer = http.post(where.path, json=whole)
         except TransportFailure as failure:
@@ -103,19 +112,20 @@ def sign(files: Files, csr: bytes) -> bytes:
     return sign_renewal(held, csr)
 
 
-def _calling(base_url: str, where: _Where, files: Files) -> httpx.Client:
+def _calling(where: _Where, files: Files) -> httpx.Client:
     how = settings(
-        base_url,
+        where.gateway,
         ca=files.ca,
         cert=files.cert,
         key=files.key,
         timeout=TIMEOUT,
+        proxy=where.proxy,
         expect=where.expect,
     )
     return httpx.Client(**how)
 
 
-def _wait_until_known(base_url: str, where: _Where, new: Files) -> None:
+def _wait_until_known(where: _Where, new: Files) -> None:
     """Each process that is called learns of it by itself; until they have, the old one is shown.
 
     Which process answers is chance: so all that answer for a while must have taken it.
@@ -126,13 +136,13 @@ def _wait_until_known(base_url: str, where: _Where, new: Files) -> None:
         if time.monotonic() > deadline:
             words = "The gateway doesn't know the new certificate yet: it is used later."
             raise Unavailable(words)
-        known = _is_known(base_url, where, new)
+        known = _is_known(where, new)
         since = (since or time.monotonic()) if known else None
         time.sleep(LOOK_SECONDS)
 
 
-def _is_known(base_url: str, where: _Where, new: Files) -> bool:
-    with _calling(base_url, where, new) as http:
+def _is_known(where: _Where, new: Files) -> bool:
+    with _calling(where, new) as http:
         try:
             return http.get(where.known).status_code == 200
         except TransportFailure:

@@ -4,6 +4,9 @@ from gatepost.client.errors import GatepostError, OutcomeUnknown, RateLimited, R
 
 FIRST_PAUSE = 0.2
 LONGEST_PAUSE = 5.0
+PACED = 5
+"""How often a client's own pace decides when it comes back that was too fast, before it is thought
+that others use up its rate."""
 
 
 def pause_before_retry(
@@ -17,10 +20,13 @@ def pause_before_retry(
 
     What the gateway asks for (Retry-After) is waited in full; to it comes a growing, capped pause,
     of which each client takes a share by chance (`jitter`, 0 to 1), so that they don't come back
-    all at once. A pause that would outlast what remains is not begun.
+    all at once. Who has been told its rate comes back when it is its turn (`pace`). A pause that
+    would outlast what remains is not begun.
     """
     if not isinstance(error, (RateLimited, Unavailable, OutcomeUnknown)):
         return None
+    if isinstance(error, RateLimited) and error.interval and retries < PACED:
+        return 0.0 if (error.retry_after or 0.0) - 1.0 < remaining else None
     grown = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(retries, 10))
     pause = (error.retry_after or 0.0) + jitter * grown
     return pause if pause < remaining else None

@@ -37,12 +37,14 @@ class Upkeep:
         swap: Callable[[], None],
         *,
         renew: bool = True,
+        proxy: str | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._base_url = base_url
         self._files = files
         self._swap = swap
         self._renews = renew
+        self._proxy = proxy
         self._now = now
         self._stamp = files.stamp()
         self._leaf = files.leaf()
@@ -78,7 +80,7 @@ class Upkeep:
     def _renew(self) -> None:
         started = time.monotonic()
         try:
-            if renew(self._base_url, self._files):
+            if renew(self._base_url, self._files, proxy=self._proxy):
                 log.info("certificate renewed in %.1f s", time.monotonic() - started)
         except GatepostError as error:
             log.warning("certificate not renewed: %s", error)

@@ -184,8 +184,14 @@ def test_a_repeat_is_answered_with_the_first(partner: Partner) -> None:
 
 
 def test_python_sends_and_waits(partner: Partner) -> None:
-    (program,) = blocks("python")
+    program = block("python", "gateway.wait")
     assert partner.run("python", "-c", partner.here(program)) == "delivered\n"
+
+
+def test_python_sends_many(partner: Partner) -> None:
+    """More than the client may send at once, and more than go into a batch."""
+    program = block("python", "send_many")
+    assert partner.run("python", "-c", partner.here(program)) == "1200\n"
 
 
 def test_java_sends_and_waits(partner: Partner) -> None:

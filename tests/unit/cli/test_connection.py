@@ -16,7 +16,8 @@ FULL = {"url": "https://a", "ca": "ca", "cert": "cert", "key": "key"}
 
 def options(**given: str) -> Options:
     paths = {name: Path(given[name]) if name in given else None for name in ("ca", "cert", "key")}
-    return Options(given.get("url"), **paths, retry_for=0, json=False, verbose=False)
+    files = paths["ca"], paths["cert"], paths["key"]
+    return Options(given.get("url"), *files, 0, False, False, given.get("proxy"))
 
 
 def find(
@@ -70,6 +71,20 @@ def test_options_before_environment_before_file_before_checkout(tmp_path: Path) 
     assert connection.cert == "mine.pem"
     assert connection.origin["ca"] == str(file)
     assert find(tmp_path).origin["cert"] == str(status)
+
+
+def test_a_proxy_is_nobodys_need_and_the_first_that_is_named(tmp_path: Path) -> None:
+    assert resolve([Place("first", FULL)], "how").proxy is None
+    file = configure(tmp_path, "\n".join(f'{name} = "{value}"' for name, value in FULL.items()))
+    environment = {"GATEPOST_PROXY": "http://environment:1"}
+    assert find(tmp_path).proxy is None
+    file.write_text(f'{file.read_text()}\nproxy = "http://file:1"\n')
+    assert find(tmp_path).proxy == "http://file:1"
+    found = find(tmp_path, environment)
+    assert (found.proxy, found.origin["proxy"]) == ("http://environment:1", "the environment")
+    assert find(tmp_path, environment, options(proxy="http://o:1")).proxy == "http://o:1"
+    # Also where the options say all the rest.
+    assert find(tmp_path, environment, options(**FULL)).proxy == "http://environment:1"
 
 
 def test_a_checkout_is_found_from_below_and_its_paths_are_meant_from_its_root(

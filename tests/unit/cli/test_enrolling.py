@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from gatepost.cli import enrolling
 from gatepost.cli.failure import EXIT_OF_KIND
 from gatepost.cli.main import run
+from gatepost.client.configuration import read_configuration
 from gatepost.client.enrolling import Enrolled
 from gatepost.client.errors import GatepostError, Problem, Refused, Unavailable
 from gatepost.client.keys import KEY_USED, make_request
@@ -38,7 +39,7 @@ def enrol(ours: Issuing, folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
     def command(*refusals: GatepostError, asked: list[bytes]) -> int:
         left = list(refusals)
 
-        def ask(_url: str, _token: Token, key: bytes) -> Enrolled:
+        def ask(_url: str, _token: Token, key: bytes, _proxy: str | None) -> Enrolled:
             asked.append(key)
             if left:
                 raise left.pop(0)
@@ -77,3 +78,28 @@ def test_a_new_key_is_tried_once(enrol: Command) -> None:
     assert enrol(USED, asked=asked) == EXIT_OF_KIND["refused"]
     assert enrol(USED, USED, asked=asked) == EXIT_OF_KIND["refused"]
     assert len(asked) == 3
+
+
+def test_what_it_leaves_is_enough_to_send_with(
+    ours: Issuing, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also through the proxy that was named once."""
+    asked: list[str | None] = []
+
+    def ask(_url: str, _token: Token, key: bytes, proxy: str | None) -> Enrolled:
+        asked.append(proxy)
+        told = ours.answer(make_request(key))
+        return Enrolled(told["cert"].encode(), told["ca"].encode(), "https://gateway:8001")
+
+    monkeypatch.setattr(enrolling, "ask", ask)
+    token = tmp_path / "token"
+    token.write_text(str(new_token(ours.root.public_bytes(Encoding.DER))))
+    proxy = "http://me:pass@proxy.example.com:3128"
+    line = ["enrol", "http://pki.example.com:8002", "--folder", str(folder)]
+    assert run([*line, "--token-file", str(token), "--proxy", "proxy:3128"]) == 2
+    assert run([*line, "--token-file", str(token), "--proxy", proxy]) == 0
+    assert asked == [proxy]
+    found = read_configuration(folder / "config.toml")
+    assert (found.url, found.proxy) == ("https://gateway:8001", proxy)
+    assert found.key == str(folder / "client.key")
+    assert (folder / "config.toml").stat().st_mode & 0o077 == 0

@@ -1,11 +1,14 @@
 """`gatepost message`: what people and scripts get for what they give."""
 
 import json
+import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gatepost.cli import reading
 from gatepost.cli.submission import LARGEST
 from tests.unit.cli.conftest import Command
 from tests.unit.client.gateway import (
@@ -15,6 +18,7 @@ from tests.unit.client.gateway import (
     Authority,
     Gateway,
     Told,
+    in_batches,
     told_problem,
     told_status,
 )
@@ -136,32 +140,66 @@ def by_body(asked: Asked) -> Told:
 def test_lines_are_sent_in_order_and_a_bad_one_keeps_no_other(
     gatepost: Command, gateway: Gateway
 ) -> None:
-    gateway.answer = by_body
+    gateway.answer = in_batches(by_body)
     lines = [as_json(), as_json(message_body="bad"), "", "{", as_json(message_body="last")]
     ran = gatepost("message", "send", "--lines", "--json", stdin="\n".join(lines))
     assert [result["line"] for result in ran.results] == [1, 2, 4, 5]
     assert [result.get("status") for result in ran.results] == ["queued", None, None, "queued"]
     assert [r["error"]["kind"] for r in ran.results if "error" in r] == ["refused", "invalid-input"]
     assert (ran.code, ran.error["line"]) == (3, 2)
-    assert len(sent(gateway)) == 3
+    assert len(lines_sent(gateway)) == 3
 
 
 def test_lines_stop_where_the_gateway_is_gone(gatepost: Command, gateway: Gateway) -> None:
-    gateway.answer = by_body
-    lines = [as_json(), as_json(message_body="gone"), as_json()]
+    gateway.answer = in_batches(by_body)
+    lines = [as_json(), as_json(message_body="gone"), *[as_json()] * 2000]
     ran = gatepost("message", "send", "--lines", stdin="\n".join(lines))
     assert ran.code == 5
     assert "Line 2: " in ran.err
-    assert "The lines after it were not sent." in ran.err
-    assert len(sent(gateway)) == 2
+    assert re.search(r"The lines after (it|line \d+) were not sent\.", ran.err)
+    assert len(lines_sent(gateway)) < 2000
 
 
 def test_an_overlong_line_is_passed_over(gatepost: Command, gateway: Gateway) -> None:
+    gateway.answer = in_batches(by_body)
     lines = ["x" * (3 * LARGEST), as_json()]
     ran = gatepost("message", "send", "--lines", "--json", stdin="\n".join(lines))
     assert [result["line"] for result in ran.results] == [1, 2]
     assert "too large" in ran.results[0]["error"]["message"]
-    assert sent(gateway) == [SUBMISSION]
+    (line,) = lines_sent(gateway)
+    assert line | SUBMISSION == line
+
+
+def test_lines_that_come_one_by_one_are_sent_one_by_one(gateway: Gateway) -> None:
+    """Who reads along is told at once: no part waits until it is full."""
+    read, write = os.pipe()
+    with os.fdopen(write, "wb") as said:
+        parts = reading.parts(Path(f"/dev/fd/{read}"), 1000)
+        for number in (1, 2):
+            said.write(as_json().encode() + b"\n")
+            said.flush()
+            assert [one[0] for one in next(parts)] == [number]
+    assert list(parts) == []
+    os.close(read)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--priority", "9", "--ttl", "60"], {"priority": 9, "ttl": 60}),
+        (["--due-at", "d", "--expires-at", "e"], {"due_at": "d", "expires_at": "e"}),
+        (["--ordering-key", "o"], {"ordering_key": "o"}),
+    ],
+)
+def test_what_is_said_of_when(
+    gatepost: Command, gateway: Gateway, options: list[str], said: dict[str, Any]
+) -> None:
+    assert gatepost("message", "send", *options, stdin=as_json()).code == 0
+    assert sent(gateway) == [SUBMISSION | said]
+
+
+def lines_sent(gateway: Gateway) -> list[dict[str, Any]]:
+    return [json.loads(line) for asked in gateway.asked for line in asked.body.split(b"\n")]
 
 
 def test_arguments_are_refused_without_being_repeated(gatepost: Command, gateway: Gateway) -> None:

@@ -7,7 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gatepost.cli.failure import Failure
-from gatepost.cli.submission import LARGEST, Submission, parse
+from gatepost.cli.submission import LARGEST, parse
+from gatepost.client import Message
 
 SECRET = "+15550100200"
 
@@ -18,13 +19,20 @@ def test_all_fields() -> None:
         "message_body": "b",
         "metadata": {"client_id": "c", "timestamp": "t"},
         "idempotency_key": "k",
+        "priority": 9,
+        "ttl": 60,
+        "expires_at": "e",
+        "due_at": "d",
+        "ordering_key": "o",
     }
-    assert parse(json.dumps(document).encode()) == Submission("n", "b", "c", "t", "k")
+    assert parse(json.dumps(document).encode()) == Message(
+        "n", "b", "c", "t", "k", 9, 60, "e", "d", "o"
+    )
 
 
 def test_a_byte_order_mark_is_no_mistake() -> None:
     content = b'\xef\xbb\xbf{"sender_number": "n", "message_body": "b"}'
-    assert parse(content) == Submission("n", "b")
+    assert parse(content) == Message("n", "b")
 
 
 @pytest.mark.parametrize(

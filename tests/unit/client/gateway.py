@@ -8,7 +8,7 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
@@ -163,6 +163,27 @@ def told_problem(status: int, slug: str, detail: str = "Some words.", **more: An
         **more,
     }
     return Told(status, document, headers, "application/problem+json")
+
+
+def in_batches(single: Callable[[Asked], Told]) -> Callable[[Asked], Told]:
+    """A batch is answered with what each of its items would have been."""
+
+    def answer(asked: Asked) -> Told:
+        if not asked.path.endswith("/batch"):
+            return single(asked)
+        told = [single(replace(asked, body=line)) for line in asked.body.split(b"\n")]
+        items = [{"index": number, **_item(one)} for number, one in enumerate(told)]
+        headers = next((one.headers for one in told if one.headers), {})
+        return Told(200, {"items": items}, headers)
+
+    return answer
+
+
+def _item(told: Told) -> dict[str, Any]:
+    if told.status != 202:
+        wait = {"retry_after": int(told.headers.get("Retry-After", 1))}
+        return {"status": told.status, "problem": told.document | wait}
+    return {**told.document, "status": 202}
 
 
 class Gateway:

@@ -1,6 +1,7 @@
 """Both clients against a real TLS server: the same calls, the same answers, the same errors."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
@@ -14,6 +15,7 @@ from gatepost.client import (
     Forbidden,
     GatepostError,
     Identity,
+    Message,
     NotFound,
     OutcomeUnknown,
     RateLimited,
@@ -34,6 +36,7 @@ from tests.unit.client.gateway import (
     Gateway,
     Pair,
     Told,
+    in_batches,
     told_problem,
     told_status,
 )
@@ -380,3 +383,32 @@ def test_only_https_without_frills_is_an_address(authority: Authority, client_pa
         with pytest.raises(ValueError, match="base_url") as caught:
             Client(address, ca=authority.ca, cert=client_pair.cert, key=client_pair.key)
         assert "pw" not in str(caught.value)
+
+
+def test_many_are_sent_and_those_that_were_too_fast_come_again(
+    either: Either, gateway: Gateway
+) -> None:
+    """As the gateway tells it: whole seconds to wait, and beside them the rate."""
+    policy = {"RateLimit-Policy": '"client";q=1000;w=1', "Retry-After": "1"}
+    limited = replace(told_problem(429, "rate-limited"), headers=policy)
+    told = iter([ACCEPTED, limited, told_problem(422, "invalid")])
+    gateway.answer = in_batches(lambda _: next(told, ACCEPTED))
+    messages = [Message(NUMBER, BODY, idempotency_key=key, priority=7) for key in "abc"]
+    sent = either(lambda client: client.send_many(messages), retry_for=0.9)
+    assert [one.idempotency_key for one in sent] == ["a", "b", "c"]
+    assert [one.receipt is not None for one in sent] == [True, True, False]
+    assert isinstance(sent[2].error, Refused)
+    lines = [[json.loads(line) for line in asked.body.split(b"\n")] for asked in gateway.asked]
+    assert [[item["idempotency_key"] for item in items] for items in lines] == [
+        ["a", "b", "c"],
+        ["b"],
+    ]
+    assert lines[0][0]["priority"] == 7
+
+
+def test_what_is_said_of_when_is_sent(either: Either, gateway: Gateway) -> None:
+    due = datetime(2026, 11, 18, 12, tzinfo=UTC)
+    said = {"priority": 9, "ttl": 60, "ordering_key": "line"}
+    either(lambda client: client.send(NUMBER, BODY, due_at=due, **said))
+    sent = json.loads(gateway.asked[0].body)
+    assert sent.items() >= {**said, "due_at": "2026-11-18T12:00:00.000Z"}.items()

@@ -52,7 +52,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
     def answer(document: Any, status: int = 201, more: Mapping[str, str] | None = None) -> None:
         kind = {"Content-Type": "application/problem+json"} if status > 400 else {}
         said = httpx.Response(status, text=json.dumps(document), headers={**kind, **(more or {})})
-        monkeypatch.setattr(httpx, "post", lambda *_, **__: said)
+        monkeypatch.setattr(httpx.Client, "post", lambda *_, **__: said)
 
     return answer
 

@@ -8,8 +8,9 @@ import pytest
 from gatepost.client.calls import Call, send_call, whoami_call
 from gatepost.client.errors import CertificateError, GatepostError, OutcomeUnknown, Unavailable
 from gatepost.client.failures import explain
+from gatepost.client.messages import Message
 
-SEND = send_call("n", "b", client_id=None, timestamp=None, idempotency_key="k")
+SEND = send_call(Message("n", "b"), "k")
 ASK = whoami_call()
 
 

@@ -8,7 +8,8 @@ import pytest
 from gatepost.client import flows
 from gatepost.client.answers import MessageStatus
 from gatepost.client.calls import Call, whoami_call
-from gatepost.client.errors import GatepostError, StillWaiting, Unavailable
+from gatepost.client.errors import GatepostError, RateLimited, StillWaiting, Unavailable
+from gatepost.client.pace import Pace
 from tests.unit.client.gateway import MESSAGE_ID, told_status
 
 Answer = Callable[[float], httpx.Response | GatepostError]
@@ -21,10 +22,14 @@ class Stage:
         self.answer = answer
         self.time = 1000.0
         self.calls: list[float] = []
+        self.pace = Pace(lambda: self.time)
+        self.asking = Pace(lambda: self.time)
         self.seen: list[MessageStatus] = []
 
     def timing(self, retry_for: float = 30.0) -> flows.Timing:
-        return flows.Timing(retry_for, now=lambda: self.time, jitter=lambda: 1.0)
+        return flows.Timing(
+            retry_for, now=lambda: self.time, jitter=lambda: 1.0, pace=self.pace, asking=self.asking
+        )
 
     def play(self, flow: flows.Flow[flows.T] | flows.Watch) -> object:
         heard: flows.Heard = None
@@ -94,3 +99,32 @@ def test_an_outage_outlasts_a_watch_no_longer_than_its_time() -> None:
     with pytest.raises(Unavailable):
         stage.play(flows.watch(stage.timing(), MESSAGE_ID, 5.0))
     assert stage.time - 1000 <= 5.0
+
+
+def test_at_its_limit_a_call_comes_back_in_its_turn_and_not_a_second_later() -> None:
+    """Retry-After is in whole seconds; the rate that is told beside it says more."""
+    refused = RateLimited("words", retry_after=1.0)
+    refused.interval = 0.01
+    stage = Stage(lambda time: httpx.Response(200) if time >= 0.015 else refused)
+    for _ in range(3):
+        stage.play(flows.exchange(whoami_call(), stage.timing(), 30.0))
+    assert stage.calls == pytest.approx([0, 0.01, 0.02, 0.03, 0.04])
+
+
+def test_where_others_use_up_the_rate_pauses_grow() -> None:
+    refused = RateLimited("words", retry_after=1.0)
+    refused.interval = 0.01
+    stage = Stage(lambda _: refused)
+    with pytest.raises(RateLimited):
+        stage.play(flows.exchange(whoami_call(), stage.timing(), 30.0))
+    assert 5 < len(stage.calls) < 20
+    assert stage.time - 1000 <= 30
+
+
+def test_who_sends_at_the_limit_asks_without_waiting() -> None:
+    refused = RateLimited("words", retry_after=1.0)
+    refused.interval = 1.0
+    stage = Stage(lambda _: httpx.Response(200))
+    stage.pace.refused(refused)
+    stage.play(flows.exchange(whoami_call(), stage.timing(), 30.0))
+    assert stage.calls == [0.0]

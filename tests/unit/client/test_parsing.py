@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from gatepost.client.calls import send_call
 from gatepost.client.errors import UnexpectedAnswer
+from gatepost.client.messages import Message
 from gatepost.client.parsing import parse_identity, parse_receipt, parse_status
 from tests.unit.client.gateway import ACCEPTED, WHOAMI, told_status
 
-SEND = send_call("n", "b", client_id=None, timestamp=None, idempotency_key="k")
+SEND = send_call(Message("n", "b"), "k")
 odd_values = (
     st.none()
     | st.booleans()

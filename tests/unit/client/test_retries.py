@@ -12,6 +12,7 @@ OTHERS = {
     errors.Refused,
     errors.Forbidden,
     errors.NotFound,
+    errors.NotSetUp,
     errors.CertificateError,
     errors.UnexpectedAnswer,
 }
