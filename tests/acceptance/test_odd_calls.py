@@ -130,3 +130,16 @@ def test_no_address_is_answered_as_a_fault_of_ours(callers: Callers) -> None:
             for value in VALUES:
                 query = f"?{name}={quote_from_bytes(value)}"
                 assert_answered(callers.ask(roles, method, plain(path) + query), value[:40])
+
+
+def test_nothing_at_the_pki_port_is_answered_as_a_fault_of_ours(site: Site) -> None:
+    """Anybody may ask there; of enrolments some are left for others who test at this stack."""
+    asked = [("POST", "/ocsp", body) for body in BODIES]
+    asked += [("POST", "/enrol", body) for body in BODIES[1:8:2]]
+    for value in VALUES:
+        places = ("/ocsp/", "/crl/", "/ca/", "/")
+        asked += [("GET", place + quote_from_bytes(value, safe="%"), b"") for place in places]
+    with httpx.Client(base_url=site.url("pki"), trust_env=False) as stranger:
+        for method, path, body in asked:
+            answer = stranger.request(method, path, content=body)
+            assert answer.status_code < 500, (method, path, body[:40])
