@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from pwd import getpwuid, struct_passwd
@@ -32,6 +33,8 @@ from gatepost.sources import credentials_of
 MOST_SAID = 10
 _FOR_ANOTHER = "/run"
 """Where another user reaches what root hands over, and no disk keeps it."""
+_SCRATCH_FOR_ANOTHER = "/var/tmp"
+"""Where another user's scratch may be large."""
 
 
 def submit(config: Path | None, arguments: Sequence[str]) -> NoReturn:
@@ -44,18 +47,26 @@ def submit(config: Path | None, arguments: Sequence[str]) -> NoReturn:
             _demand_kept_long_enough(settings)
         environment = spark.environment(settings.spark, os.environ)
         user = _user_for(settings.lake.uri)
-        place = _FOR_ANOTHER if user else None
-        with TemporaryDirectory(prefix="gatepost-analytics-", dir=place) as name:
-            folder, given, progress = Path(name), [*options, *arguments], sys.stderr.isatty()
-            command = spark.command(settings.spark, folder, given, progress=progress)
+        place, room = (_FOR_ANOTHER, _SCRATCH_FOR_ANOTHER) if user else (None, None)
+        given, progress = [*options, *arguments], sys.stderr.isatty()
+        with _folder(place) as folder, _folder(room) as scratch:
+            command = spark.command(settings.spark, folder, scratch, given, progress=progress)
+            environment |= spark.environment_in(scratch)
             if user is not None:
-                environment.pop("TMPDIR", None)
                 credentials = credentials_of(config, environment)
                 environment |= spark.hand_over(folder, credentials, user)
+                os.chown(scratch, user.pw_uid, user.pw_gid)
             code = spark.run(command, environment, user)
     except ConfigurationError as error:
         raise Failure("usage", error.detail) from None
     sys.exit(code)
+
+
+@contextmanager
+def _folder(place: str | None) -> Iterator[Path]:
+    """Nobody else's, for as long as Spark runs; where TMPDIR says, if nowhere else."""
+    with TemporaryDirectory(prefix="gatepost-analytics-", dir=place) as name:
+        yield Path(name)
 
 
 def _user_for(uri: str) -> struct_passwd | None:

@@ -1,7 +1,8 @@
 """How the main file is given to spark-submit: with our Java, our Python and the ledger's driver.
 
 What is secret is in the configuration, which the main file reads itself, and in a file of Spark's
-settings that only we can read: arguments can be seen.
+settings that only we can read: arguments can be seen. All that a run makes for itself on the way is
+in one folder, which nobody else can look into, and goes with it.
 """
 
 import os
@@ -27,12 +28,16 @@ NAMES = {"LC_ALL": "C.UTF-8"}
 """Java finds no file whose name has an umlaut in it, where the locale has none."""
 OURS_ALONE = 0o077
 """The umask of Spark's processes: who has sent how much is nobody else's business."""
+_UNSEEN = "-XX:-UsePerfData"
+"""Else each JVM tells of itself in a folder that is always the machine's own."""
+_DRIVER, _EXECUTOR = "spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"
 
 
 def command(
-    settings: Spark, folder: Path, arguments: Sequence[str], *, progress: bool
+    settings: Spark, folder: Path, scratch: Path, arguments: Sequence[str], *, progress: bool
 ) -> list[str]:
-    """`folder` is ours alone, for as long as Spark runs: what it is to be given goes there."""
+    """`folder` is ours alone, for as long as Spark runs: what it is to be given goes there. So is
+    `scratch`, for what it makes."""
     jar = settings.jdbc_jar
     if not jar.is_file():
         raise ConfigurationError(
@@ -40,8 +45,10 @@ def command(
             " spark.jdbc_jar"
         )
     conf = {
-        "spark.driver.extraJavaOptions": UTC_OPTION,
-        "spark.executor.extraJavaOptions": UTC_OPTION,
+        _DRIVER: UTC_OPTION,
+        _EXECUTOR: UTC_OPTION,
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": f"file://{scratch}/warehouse",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": str(progress).lower(),
         "spark.log.level": "ERROR",
@@ -51,6 +58,9 @@ def command(
         "spark.hadoop.fs.permissions.umask-mode": f"{OURS_ALONE:03o}",
         **settings.conf,
     }
+    places = [f'"-D{name}={scratch}"' for name in ("java.io.tmpdir", "derby.system.home")]
+    conf[_DRIVER] = " ".join([conf[_DRIVER], _UNSEEN, *places])
+    conf[_EXECUTOR] = f"{conf[_EXECUTOR]} {_UNSEEN}"
     properties = folder / "spark.properties"
     properties.touch(mode=0o600)
     properties.write_text("".join(f"{name}={_escaped(conf[name])}\n" for name in conf))
@@ -66,6 +76,12 @@ def command(
         str(MAIN),
         *arguments,
     ]
+
+
+def environment_in(scratch: Path) -> dict[str, str]:
+    """For Python, and for the JVM that works out how to start the driver's."""
+    launcher = f"{_UNSEEN} -Djava.io.tmpdir={scratch}"
+    return {"TMPDIR": str(scratch), "SPARK_LAUNCHER_OPTS": launcher}
 
 
 def hand_over(folder: Path, credentials: Path | None, user: struct_passwd) -> dict[str, str]:

@@ -177,7 +177,7 @@ def _play(config: Path) -> list[list[dict[str, Any]]]:
     """What the nights have said."""
     spark = load(AnalyticsSettings, config).spark
     given = ["--config", str(config), "run"]
-    command = submit.command(spark, config.parent, given, progress=False)
+    command = submit.command(spark, config.parent, config.parent, given, progress=False)
     environment = submit.environment(Spark(java_home=find_java()), os.environ)
     nights = " ".join(map(str, TWICE_AND_WHEN_IT_IS_SEALED))
     said = subprocess.run(

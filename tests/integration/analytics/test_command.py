@@ -73,16 +73,45 @@ def config(ledger: Ledger, tmp_path: Path) -> Path:
     return file
 
 
+def kill_one(config: Path, place: Path) -> list[str]:
+    """Its command. What it has made lies in the scratch folder, and nothing elsewhere."""
+    (scratch := place / "scratch").mkdir(mode=0o700)
+    (usual := place / "usual").mkdir()
+    given = ["--config", str(config), "run"]
+    command = submit.command(Spark(**spark()), place, scratch, given, progress=False)
+    elsewhere = {"PLACES": str(place / "places.json"), "TMPDIR": str(usual)}
+    environment = environment_of_spark() | elsewhere | submit.environment_in(scratch)
+    for name in ("SPARK_LOCAL_DIRS", "SPARK_SUBMIT_OPTS"):  # of our own tests
+        environment.pop(name, None)
+    killed = subprocess.run(
+        [str(KILLED_MAIN) if part == str(submit.MAIN) else part for part in command],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=environment,
+        umask=submit.OURS_ALONE,
+        timeout=PATIENCE,
+        cwd=usual,
+    )
+    assert killed.returncode != 0
+    assert (place / "places.json").exists(), killed.stdout + killed.stderr
+    found = json.loads((place / "places.json").read_text())
+    below = [Path(name) for name in (*found["would"], *found["have"])]
+    assert [one for one in below if not one.is_relative_to(scratch)] == []
+    left = [one for one in scratch.rglob("*") if one.is_dir()]
+    assert any(one.name.startswith("blockmgr-") for one in left)
+    assert [one for one in left if one.stat().st_mode & 0o077] == []
+    assert list(usual.iterdir()) == []
+    return command
+
+
 def test_killed_while_it_publishes_and_run_again(
     ledger: Ledger, config: Path, tmp_path: Path
 ) -> None:
     yesterday = utc_now().date() - timedelta(days=1)
     ledger.put(Message(at(yesterday)), Message(at(yesterday), domain="other.example"))
 
-    given = ["--config", str(config), "run"]
-    command = submit.command(Spark(**spark()), tmp_path, given, progress=False)
-    killed = call(*(str(KILLED_MAIN) if part == str(submit.MAIN) else part for part in command))
-    assert killed.returncode != 0
+    command = kill_one(config, tmp_path)
     assert ledger.rows("lake_manifest") == ledger.rows("report_days") == []
     said = analytics("status", "--json", "--config", str(config))
     assert [run["state"] for run in json.loads(said.stdout)["runs"]] == ["interrupted"]

@@ -27,12 +27,13 @@ def properties_in(folder: Path) -> list[str]:
 
 
 def test_the_driver_is_for_the_executors_and_for_the_driver(jar: Path, tmp_path: Path) -> None:
-    said = submit.command(Spark(jdbc_jar=jar), tmp_path, ["run"], progress=True)
+    said = submit.command(Spark(jdbc_jar=jar), tmp_path, tmp_path, ["run"], progress=True)
     assert Path(said[0]).name == "spark-submit"
     for option in ("--jars", "--driver-class-path"):
         assert said[said.index(option) + 1] == str(jar)
     for who in ("driver", "executor"):
-        assert f"spark.{who}.extraJavaOptions=-Duser.timezone=UTC" in properties_in(tmp_path)
+        options = f"spark.{who}.extraJavaOptions=-Duser.timezone=UTC "
+        assert any(line.startswith(options) for line in properties_in(tmp_path))
     assert "--py-files" not in said
     assert said[-2:] == [str(submit.MAIN), "run"]
 
@@ -43,7 +44,7 @@ def test_the_operators_own_settings_come_last_and_in_nobodys_sight(
     secret = "spark.authenticate.secret"
     conf = {"spark.ui.enabled": "true", secret: "a\\b\nc"}
     settings = Spark(jdbc_jar=jar, conf=conf, master="spark://m:7077")
-    said = submit.command(settings, tmp_path, [], progress=True)
+    said = submit.command(settings, tmp_path, tmp_path, [], progress=True)
     found = properties_in(tmp_path)
     assert "spark.ui.enabled=true" in found
     assert "spark.ui.enabled=false" not in found
@@ -56,7 +57,7 @@ def test_the_operators_own_settings_come_last_and_in_nobodys_sight(
 def test_executors_are_given_our_modules(jar: Path, tmp_path: Path) -> None:
     """And nothing beside them. The driver doesn't take its own from there."""
     said = submit.command(
-        Spark(jdbc_jar=jar, master="spark://m:7077"), tmp_path, [], progress=False
+        Spark(jdbc_jar=jar, master="spark://m:7077"), tmp_path, tmp_path, [], progress=False
     )
     archive = Path(said[said.index("--py-files") + 1])
     assert archive.name == main.FOR_EXECUTORS
@@ -91,8 +92,9 @@ def test_a_password_does_not_cross_a_network_readable() -> None:
 
 
 def test_without_the_driver_or_java_it_says_what_to_install(tmp_path: Path) -> None:
+    nothing = Spark(jdbc_jar=tmp_path / "none.jar")
     with pytest.raises(ConfigurationError, match="libmariadb-java"):
-        submit.command(Spark(jdbc_jar=tmp_path / "none.jar"), tmp_path, [], progress=False)
+        submit.command(nothing, tmp_path, tmp_path, [], progress=False)
     with pytest.raises(ConfigurationError, match="JRE of 17"):
         submit.environment(Spark(), {"PATH": str(tmp_path)})
 
