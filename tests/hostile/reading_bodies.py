@@ -18,6 +18,7 @@ from gatepost.cli.failure import Failure
 from gatepost.client import enrolling, renewing
 from gatepost.client.calls import send_call
 from gatepost.client.errors import UnexpectedAnswer
+from gatepost.client.messages import Message
 from gatepost.client.parsing import parse_identity, parse_receipt, parse_status
 from gatepost.client.refusals import refusal
 from gatepost.content import Content, decode_content, encode_content
@@ -193,7 +194,7 @@ def _bodies() -> list[Reader]:
 
 
 def _answers() -> list[Reader]:
-    call = send_call("+1", "a", client_id=None, timestamp=None, idempotency_key="k")
+    call = send_call(Message("+1", "a"), "k")
     now = datetime.now(UTC)
 
     def answer(status: int, data: bytes) -> httpx.Response:

@@ -17,6 +17,7 @@ from main_server.ca.holders import CLIENT_ID, check_after, check_names, parse_ho
 from main_server.ca.pki import _decode
 from main_server.ca.requests import _hex
 from main_server.reading import asking
+from main_server.reasons import checked_words
 from proxy import headers
 from tests.hostile.readers import Reader, text_of
 
@@ -84,7 +85,7 @@ def _fields() -> list[Reader]:
         Reader("span", span, b"2026-01-01T00:00:00+00:00/2026-02-01T00:00:00Z", invalid),
         Reader("moment", moment, b"2026-01-01T00:00:00+14:00", invalid),
         Reader("why it failed", lambda d: asking.reason_in(text_of(d)), b"refused", invalid),
-        Reader("words", lambda d: asking.checked_words(text_of(d)), b"because", invalid),
+        Reader("words", lambda d: checked_words(text_of(d)), b"because", invalid),
         Reader("MACs", lambda d: asking.macs_of(text_of(d)), b"ab" * 32, invalid),
         Reader("audit's filters", named, b"a@b.example", invalid),
         Reader("audit's place", lambda d: place_in(text_of(d)), b"1760000000000.3", invalid),

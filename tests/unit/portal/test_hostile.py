@@ -81,7 +81,7 @@ async def test_no_form_is_answered_as_a_fault_of_ours(admin: Browser) -> None:
     statuses = set()
     for path in routes("POST"):
         for value in VALUES:
-            token = admin.http.cookies.get("__Host-form", "")
+            token = admin.http.cookies.get("__Host-form") or ""
             fields = {FIELD: token.encode()} | dict.fromkeys(FIELDS, value)
             body = "&".join(f"{name}={quote_from_bytes(one)}" for name, one in fields.items())
             parts = [
