@@ -52,6 +52,8 @@ class Installer:
     def install_project(self) -> None:
         arguments = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
         self._install("gatepost", arguments)
+        for packages in VENV.glob("lib/python3*/site-packages"):
+            point_relatively(packages, ROOT)
 
     def install_into(self, folder: Path, lock: Path) -> None:
         """Puts the packages of a lock into a folder of their own: wholly or not."""
@@ -67,6 +69,14 @@ class Installer:
     def _run(self, what: str, command: Sequence[str]) -> None:
         words = f"installing {what} by {self.name}"
         run(words, list(command), environment=self.environment, folder=ROOT)
+
+
+def point_relatively(packages: Path, root: Path) -> None:
+    """Has what points from the environment to the checkout name no folder above it: Python reads
+    these files by the locale, and by that of C it doesn't start if an umlaut is in one."""
+    for pointer in packages.glob("*.pth"):
+        if pointer.read_bytes().strip() == os.fsencode(root):
+            pointer.write_text(f"{os.path.relpath(root, packages)}\n", encoding="ascii")
 
 
 def download(lock: Path, folder: Path) -> None:

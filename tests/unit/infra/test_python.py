@@ -1,10 +1,13 @@
 """The user's pip configuration reaches uv, nothing else of it does; and what uv keeps is tidied."""
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from infra.dev import python
 from infra.dev.paths import BOOT, CACHE
-from infra.dev.python import translate
+from infra.dev.python import make_environment, point_relatively, translate
 
 
 def test_each_setting_gets_the_name_that_uv_knows() -> None:
@@ -48,3 +51,19 @@ def test_only_a_cache_of_ours_is_tidied(monkeypatch: pytest.MonkeyPatch) -> None
     assert commands == []
     python.tidy_cache({"UV_CACHE_DIR": str(CACHE / "uv")})
     assert commands == [[str(BOOT / "bin" / "uv"), "cache", "prune", "--quiet"]]
+
+
+def test_python_starts_in_a_folder_with_umlauts_by_the_locale_of_c(tmp_path: Path) -> None:
+    """With what `pip install --editable` leaves there Python 3.11 doesn't."""
+    root = tmp_path / "Größe"
+    (root / "ours").mkdir(parents=True)
+    venv = root / "var" / "venv"
+    make_environment(venv)
+    (packages,) = venv.glob("lib/python3*/site-packages")
+    (packages / "_ours.pth").write_text(str(root), encoding="utf-8")
+    (packages / "others.pth").write_text("import sys\n")
+    point_relatively(packages, root)
+    command = [str(venv / "bin" / "python"), "-c", "import ours; print(*ours.__path__)"]
+    said = subprocess.run(command, capture_output=True, env={"LC_ALL": "C"}, cwd="/", check=True)
+    assert said.stdout.decode().strip() == f"{root}/ours"
+    assert (packages / "others.pth").read_text() == "import sys\n"
