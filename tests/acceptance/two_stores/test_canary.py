@@ -47,6 +47,7 @@ def live(rig: Rig) -> None:
     with rig.client() as client:
         ids = [accepted(post(client, **canary))[0] for _ in range(5)]
         ids.append(accepted(post(client, key="canary", **canary))[0])
+        ids.append(accepted(post(client, ordering_key=BODY, **canary))[0])
         post(client, key="canary", sender_number=NUMBER, message_body=BODY + "!")
         batch = [submission(**canary), submission(**canary, extra=BODY), "{"]
         client.post(f"{MESSAGES}/batch", json=batch)
