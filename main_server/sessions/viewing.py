@@ -58,7 +58,7 @@ def viewer_of(context: Context, *roles: UserRole) -> Any:
     async def viewer(seen: Seen = by_session) -> Viewer:
         return seen.viewer
 
-    return _for_the_portal(viewer)
+    return _for_the_portal(viewer, roles)
 
 
 def seen_by(
@@ -81,11 +81,13 @@ def seen_by(
             raise WrongRole("Your role may not do this.")
         return found
 
-    return _for_the_portal(seen)
+    return _for_the_portal(seen, roles)
 
 
-def _for_the_portal(dependency: Callable[..., Awaitable[Any]]) -> Any:
+def _for_the_portal(dependency: Callable[..., Awaitable[Any]], people: tuple[UserRole, ...]) -> Any:
+    """A route says by it whose certificate and which people it answers; tests read that."""
     dependency.roles = (Role.PORTAL,)  # type: ignore[attr-defined]
+    dependency.people = people or tuple(UserRole)  # type: ignore[attr-defined]
     return Depends(dependency)
 
 
