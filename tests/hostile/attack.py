@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from gatepost.identity import Role
@@ -11,6 +10,7 @@ from tests.acceptance.portal.routes import PORTAL_ROUTES
 from tests.acceptance.test_roles import EDGE_ROUTES, ROUTES
 from tests.hostile.calls import Call, Route, calls, routes_with_fields
 from tests.hostile.exchange import HUNG_UP, Answers, Connection, Peer, each, request_bytes
+from tests.hostile.parts import Part
 from tests.hostile.peers import Attacked
 from tests.hostile.posts import Post, posts
 
@@ -28,15 +28,6 @@ PKI_ROUTES = [
     )
 ] + [Route("POST", path, ("public_key", "signature", "csr")) for path in ("/enrol", "/ocsp")]
 CALLERS = (Role.PROXY, Role.WORKER, Role.PORTAL, Role.ADMIN)
-
-
-@dataclass(frozen=True)
-class Part:
-    """What one part of the attack has sent, in words, what was answered, and what was measured."""
-
-    name: str
-    answers: Answers = field(default_factory=Answers)
-    figures: dict[str, str] = field(default_factory=dict)
 
 
 async def send_posts(attacked: Attacked, seed: int, count: int) -> Part:

@@ -38,7 +38,7 @@ def render(outcome: "Outcome") -> str:
         figures = "; ".join(f"{name} {figure}" for name, figure in phase.part.figures.items())
         cells = [
             phase.part.name,
-            f"{answers.count:,}",
+            f"{phase.part.inputs:,}",
             str(answers.faults),
             str(len(answers.wrong)),
         ]

@@ -17,10 +17,18 @@ from infra.dev.options.checks import hostile
 from infra.dev.stack import Stack
 from infra.dev.steps import Failure, give_up, step
 from tests.acceptance.site import Site
-from tests.hostile.attack import Part, call_everything, send_posts
+from tests.hostile.attack import call_everything, send_posts
 from tests.hostile.page import write_into
 from tests.hostile.partner import GoodPartner
+from tests.hostile.parts import Part
 from tests.hostile.peers import Attacked, attack, faults, memory_kib, processes
+from tests.hostile.strangers import (
+    flood_with_hellos,
+    measure_stalls,
+    read_everything,
+    send_bodies,
+    speak_oddly,
+)
 
 QUIET_SECONDS = 20.0
 
@@ -49,7 +57,7 @@ class Outcome:
 
     @property
     def inputs(self) -> int:
-        return sum(phase.part.answers.count for phase in self.phases)
+        return sum(phase.part.inputs for phase in self.phases)
 
     @property
     def wrong(self) -> list[str]:
@@ -98,10 +106,16 @@ def _parts(
     attacked: Attacked, seed: int, inputs: int
 ) -> list[tuple[str, Callable[[], Awaitable[Part]]]]:
     """Say what is sent in which order, and how much of it: shares of all inputs."""
-    shares = {"posts": inputs * 3 // 10, "calls": inputs * 2 // 10}
+    read, post, call, damage = (inputs * share // 100 for share in (45, 25, 15, 10))
+    odd = inputs - read - post - call - damage
     return [
-        (f"{shares['posts']:,} posts", lambda: send_posts(attacked, seed, shares["posts"])),
-        (f"{shares['calls']:,} calls", lambda: call_everything(attacked, seed, shares["calls"])),
+        ("hellos", lambda: flood_with_hellos(attacked)),
+        (f"{odd:,} raw requests", lambda: speak_oddly(attacked, seed, odd)),
+        (f"{damage:,} damaged bodies", lambda: send_bodies(attacked, seed, damage)),
+        (f"{post:,} posts", lambda: send_posts(attacked, seed, post)),
+        (f"{call:,} calls", lambda: call_everything(attacked, seed, call)),
+        ("expensive bodies within a process", lambda: measure_stalls(seed)),
+        (f"{read:,} inputs for readers", lambda: read_everything(seed, read)),
     ]
 
 
