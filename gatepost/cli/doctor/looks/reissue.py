@@ -14,6 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
+from gatepost.certificates import find_extension
 from gatepost.errors import BadIdentity
 from gatepost.identity import Certificate, Identity, Role
 
@@ -38,8 +39,8 @@ def reissue(leaf: x509.Certificate, cert: Path, key: Path, ca: Path | None) -> s
 
 
 def _wanted(holder: Identity, leaf: x509.Certificate) -> list[str]:
-    usages = leaf.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
-    is_called = ExtendedKeyUsageOID.SERVER_AUTH in usages
+    usages = find_extension(leaf, x509.ExtendedKeyUsage)
+    is_called = usages is not None and ExtendedKeyUsageOID.SERVER_AUTH in usages
     words = [f"{holder.domain}:{holder.name}", "--role", holder.role.value]
     if holder.role in (Role.PROXY, Role.PORTAL):
         words += ["--usage", "server" if is_called else "client"]
@@ -48,7 +49,9 @@ def _wanted(holder: Identity, leaf: x509.Certificate) -> list[str]:
 
 
 def _hosts(leaf: x509.Certificate) -> list[str]:
-    names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    names = find_extension(leaf, x509.SubjectAlternativeName)
+    if names is None:
+        return []
     addresses = names.get_values_for_type(x509.IPAddress)
     return [*names.get_values_for_type(x509.DNSName), *map(str, addresses)]
 
