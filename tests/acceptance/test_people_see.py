@@ -93,9 +93,10 @@ LENGTHS = (1, 2, 15, 16, 17, 255, 256, 257, 999, 1000)
 
 
 def test_what_was_sent_is_what_is_shown_whatever_its_length_and_its_characters(
-    site: Site, town: Town
+    site: Site, portal: httpx.Client
 ) -> None:
     """To the last character; whether they came escaped or as they are, alone or in a batch."""
+    town = Town(site, portal)
     bodies = [
         *(
             ("." * shape.isspace() + shape * 1000)[:length]

@@ -28,7 +28,8 @@ async def test_peek_tells_how_each_fares(queue: Queue, clock: TestClock) -> None
     assert seen[1] is not None
     assert seen[1].place is Place.DEAD
     assert seen[1].dead == (await queue.dead_letters(1))[0]
-    assert seen[2] == Peeked(delayed.id, Place.DELAYED, 0, 0, 5, start, due_at=delayed.due_at)
+    due = start + 9000
+    assert seen[2] == Peeked(delayed.id, Place.DELAYED, 0, 0, 5, due, due_at=due)
     assert seen[3] == Peeked(ready.id, Place.READY, 0, 0, 2, start, expires_at=ready.expires_at)
     assert seen[4] == Peeked(in_line.id, Place.IN_LINE, 0, 0, 1, start)
     assert seen[5] is None
