@@ -1,39 +1,23 @@
 """YAML as people write settings: a name that is in a mapping twice is refused, of which YAML would
 take the last one silently."""
 
-import re
 from pathlib import Path
 from typing import Any
 
 import yaml
 from yaml.constructor import ConstructorError
-from yaml.nodes import MappingNode
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from gatepost.errors import ConfigurationError
+from gatepost.mistakes import is_plain
 
 _MERGE = "tag:yaml.org,2002:merge"
-_PLAIN = re.compile(r"\A[A-Za-z0-9_.-]{1,64}\Z")
-
-
-class _Loader(yaml.SafeLoader):
-    def construct_mapping(self, node: MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key, _ in node.value:
-            if key.tag == _MERGE:
-                continue
-            name = self.construct_object(key, deep=True)
-            if isinstance(name, str | int) and name in seen:
-                words = f"{name!r} is there twice" if _is_plain(name) else "a name is there twice"
-                raise ConstructorError(None, None, words, key.start_mark)
-            if isinstance(name, str | int):
-                seen.add(name)
-        return super().construct_mapping(node, deep)
 
 
 def parse_yaml(file: Path, text: str) -> Any:
     """Raises ConfigurationError, and says what is wrong and where if that can be said."""
     try:
-        return yaml.load(text, Loader=_Loader)
+        return _load(text)
     except ConstructorError as error:
         place = f", at line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise ConfigurationError(f"{file} can't be used: {error.problem}{place}") from None
@@ -47,8 +31,42 @@ def parse_yaml(file: Path, text: str) -> Any:
         raise ConfigurationError(f"{file} is nested too deep") from None
 
 
-def _is_plain(name: str | int) -> bool:
-    """A name of a setting is told; anything else may be a value that slipped there."""
-    return (
-        isinstance(name, str) and name.replace("_", "").replace(".", "").replace("-", "").isalnum()
-    )
+def _load(text: str) -> Any:
+    loader = yaml.SafeLoader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _check_names(loader, node)
+        return loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+def _check_names(loader: yaml.SafeLoader, root: Node) -> None:
+    """As they were written, before anything is merged into a mapping."""
+    checked: set[int] = set()
+    left = [root]
+    while left:
+        node = left.pop()
+        if id(node) in checked:  # an alias leads to what was seen
+            continue
+        checked.add(id(node))
+        if isinstance(node, SequenceNode):
+            left += node.value
+        elif isinstance(node, MappingNode):
+            _refuse_doubled(loader, node)
+            left += [one for pair in node.value for one in pair]
+
+
+def _refuse_doubled(loader: yaml.SafeLoader, node: MappingNode) -> None:
+    seen: set[Any] = set()
+    for key, _ in node.value:
+        if not isinstance(key, ScalarNode) or key.tag == _MERGE:
+            continue
+        name = loader.construct_object(key)
+        if name in seen:
+            plain = isinstance(name, str) and is_plain(name)
+            words = f"{name!r} is there twice" if plain else "a name is there twice"
+            raise ConstructorError(None, None, words, key.start_mark)
+        seen.add(name)

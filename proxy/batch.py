@@ -15,7 +15,14 @@ from typing import Any
 import msgspec
 
 from gatepost.bundle import KnownClient
-from gatepost.errors import FieldError, GatepostError, Invalid, Malformed, OutcomeUnknown
+from gatepost.errors import (
+    FieldError,
+    GatepostError,
+    Invalid,
+    Malformed,
+    OutcomeUnknown,
+    Unavailable,
+)
 from gatepost.loops import Turn
 from gatepost.problem import describe
 from gatepost.service.asgi import Receive, Scope, Send, read_body, respond
@@ -93,7 +100,7 @@ async def _answer_all(
         answering = []
         for n, item in enumerate(items):
             if n >= paid and unpaid is None:
-                unpaid = await _pay(edge, client)
+                unpaid = await _pay(edge, client, context)
             answer = _answer(edge, client, context, lines, n, item, unpaid)
             answering.append(group.create_task(answer))
             if n % AT_ONCE == AT_ONCE - 1:
@@ -101,12 +108,16 @@ async def _answer_all(
     return [one.result() for one in answering]
 
 
-async def _pay(edge: Edge, client: KnownClient) -> GatepostError | None:
-    """Take a token; return why there is none."""
+async def _pay(edge: Edge, client: KnownClient, context: Context) -> GatepostError | None:
+    """Take a token; return why there is none. What comes before it is under way by now, and must
+    not be broken off."""
     try:
         await edge.limits.take(client)
     except GatepostError as error:
         return error
+    except Exception as error:
+        context.unexpected = context.unexpected or error
+        return Unavailable()
     return None
 
 
@@ -129,15 +140,17 @@ async def _answer(
         key = _take_key(document)
         submission = admit_document(document, client.identity, edge.rules)
         trace = Trace(context.request_id, context.traceparent, context.span)
-        with lines.join(submission.schedule.ordering_key) as in_line:
-            accepted, _ = await edge.intake.accept(submission, client, key, trace, in_line)
+        async with lines.join(submission.schedule.ordering_key):
+            accepted, _ = await edge.intake.accept(submission, client, key, trace)
         edge.depths.accepted(domain)
     except GatepostError as error:
         lines.refused(error)
         return _refusal(index, error)
     except Exception as error:
         context.unexpected = context.unexpected or error
-        return _refusal(index, OutcomeUnknown())
+        unknown = OutcomeUnknown()
+        lines.refused(unknown)
+        return _refusal(index, unknown)
     return {
         "index": index,
         "status": 202,

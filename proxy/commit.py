@@ -13,7 +13,6 @@ from typing import Any
 from gatepost.contract import Registered, RegisterResult
 from gatepost.envelope import Envelope
 from gatepost.errors import OutcomeUnknown, Unavailable
-from proxy.lines import InLine
 from proxy.stores import LedgerStore, QueueStore, StoreRefused
 
 SECOND_STORE_SECONDS = 0.1
@@ -60,14 +59,9 @@ class Commit:
     def ledger_answers(self) -> None:
         self._ledger.breaker.answers()
 
-    async def side_by_side(self, envelope: Envelope, in_line: InLine | None = None) -> Durability:
+    async def side_by_side(self, envelope: Envelope) -> Durability:
         """Returns once the message is safe, and says how safe."""
-        if in_line is not None:
-            await in_line.come()
-        both = _SideBySide(self._queue, self._ledger, envelope)
-        if in_line is not None:
-            in_line.pass_on()
-        return await both.done
+        return await _SideBySide(self._queue, self._ledger, envelope).done
 
     async def register(self, envelope: Envelope) -> RegisterResult | State:
         """The ledger's answer, or the state that it leaves the message in."""
@@ -80,17 +74,11 @@ class Commit:
             return State.UNKNOWN
         return answer.result() if _state(answer) is State.COMMITTED else _state(answer)
 
-    async def enqueue(
-        self, envelope: Envelope, *, exposed: bool, in_line: InLine | None = None
-    ) -> State:
+    async def enqueue(self, envelope: Envelope, *, exposed: bool) -> State:
         """`exposed`: the ledger hasn't got it. Otherwise this is the second store, and may miss."""
-        if in_line is not None:
-            await in_line.come()
         if not self._queue.breaker.allows():
             return State.REFUSED
         answer = self._queue.commit(envelope, exposed=exposed)
-        if in_line is not None:
-            in_line.pass_on()
         await asyncio.wait({answer}, timeout=None if exposed else SECOND_STORE_SECONDS)
         if not answer.done():
             self._queue.late()

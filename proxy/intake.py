@@ -22,7 +22,6 @@ from gatepost.service.tracing import Span
 from proxy.admission import Submission
 from proxy.commit import Commit
 from proxy.keyed import Committed, Key, KeyedCommit, make_key, ordering_mac
-from proxy.lines import InLine
 from proxy.metrics import REPLAYED, UNAVAILABLE, UNKNOWN
 from proxy.schedule import times
 from proxy.senders import Senders
@@ -68,12 +67,7 @@ class Intake:
         self._count = count
 
     async def accept(
-        self,
-        submission: Submission,
-        client: KnownClient,
-        key: str | None,
-        trace: Trace,
-        in_line: InLine | None = None,
+        self, submission: Submission, client: KnownClient, key: str | None, trace: Trace
     ) -> tuple[Accepted, bool]:
         """What to answer, and whether it is the answer to an earlier post of the same key.
 
@@ -81,23 +75,18 @@ class Intake:
         """
         if trace.span is None:
             alone = Trace(trace.request_id, unrecorded(trace.traceparent))
-            return await self._accept(submission, client, key, alone, in_line)
+            return await self._accept(submission, client, key, alone)
         with begin_sending(trace.span, self._queue_of(client)) as span:
             below = Trace(trace.request_id, span.traceparent)
-            accepted, replayed = await self._accept(submission, client, key, below, in_line)
+            accepted, replayed = await self._accept(submission, client, key, below)
             say_committed(span, accepted.message_id, accepted.durability, replayed)
         return accepted, replayed
 
     async def _accept(
-        self,
-        submission: Submission,
-        client: KnownClient,
-        key: str | None,
-        trace: Trace,
-        in_line: InLine | None,
+        self, submission: Submission, client: KnownClient, key: str | None, trace: Trace
     ) -> tuple[Accepted, bool]:
         try:
-            committed = await self._committed(submission, client, key, trace, in_line)
+            committed = await self._committed(submission, client, key, trace)
         except Unavailable:
             self._count(UNAVAILABLE)
             raise
@@ -110,26 +99,20 @@ class Intake:
         return accepted, committed.replayed
 
     async def _committed(
-        self,
-        submission: Submission,
-        client: KnownClient,
-        key: str | None,
-        trace: Trace,
-        in_line: InLine | None,
+        self, submission: Submission, client: KnownClient, key: str | None, trace: Trace
     ) -> Committed:
         if not self._clock.known:
             raise Unavailable("This proxy does not know the time yet; try again in a moment.")
         message_id = self._ids.new()
         if key is None:
             envelope = self._envelop(message_id, submission, client, trace)
-            return Committed(message_id, await self._commit.side_by_side(envelope, in_line))
+            return Committed(message_id, await self._commit.side_by_side(envelope))
         client_id = client.identity.client_id
         named = make_key(self._senders.bundle.mac_key, client_id, key, submission)
         return await self._keyed.commit(
             named,
             message_id,
             lambda decided: self._envelop(decided, submission, client, trace, named),
-            in_line,
         )
 
     def _queue_of(self, client: KnownClient) -> str:

@@ -21,7 +21,6 @@ from gatepost.queue import QueueError
 from proxy.admission import Submission
 from proxy.claims import Claim, Claims, Standing
 from proxy.commit import Commit, Durability, State, verdict
-from proxy.lines import InLine
 
 Envelop = Callable[[UUID], Envelope]
 
@@ -75,9 +74,7 @@ class KeyedCommit:
         self._claims = claims
         self._commit = commit
 
-    async def commit(
-        self, key: Key, fresh_id: UUID, envelop: Envelop, in_line: InLine | None = None
-    ) -> Committed:
+    async def commit(self, key: Key, fresh_id: UUID, envelop: Envelop) -> Committed:
         claim = await self._claim(key, fresh_id)
         if claim is not None and claim.payload_mac != key.payload_mac:
             raise KeyReused()
@@ -87,7 +84,7 @@ class KeyedCommit:
             return Committed(claim.message_id, claim.durability, replayed=True)
         message_id = claim.message_id if claim else fresh_id
         try:
-            committed = await self._in_sequence(envelop(message_id), in_line)
+            committed = await self._in_sequence(envelop(message_id))
         except BaseException as error:  # whoever breaks it off, too
             if claim is not None:
                 await self._end(key, message_id, error)
@@ -119,13 +116,13 @@ class KeyedCommit:
         except QueueError:
             return None
 
-    async def _in_sequence(self, envelope: Envelope, in_line: InLine | None) -> Committed:
+    async def _in_sequence(self, envelope: Envelope) -> Committed:
         registered = await self._commit.register(envelope)
         ledger = _ledger_state(registered)
         if isinstance(registered, RegisterResult) and registered.original is not None:
             return Committed(registered.original, Durability.LEDGER, replayed=True)
         exposed = ledger is not State.COMMITTED
-        queue = await self._commit.enqueue(envelope, exposed=exposed, in_line=in_line)
+        queue = await self._commit.enqueue(envelope, exposed=exposed)
         return Committed(envelope.message_id, verdict(queue, ledger))
 
 

@@ -109,8 +109,9 @@ class Limits:
         return bucket.left + int(bucket.tokens)
 
     def at_most(self, client: KnownClient, count: int) -> int:
-        """So many, or what can be taken at once: without Redis it is this process's share."""
-        return min(count, max(1, int(self.granted(client).burst * self._share)))
+        """So many, or half of what could ever be taken at once: who sends all the time has a bucket
+        that is never full. Without Redis it is this process's share."""
+        return min(count, max(1, int(self.granted(client).burst * self._share / 2)))
 
     def left(self, client: KnownClient) -> int:
         """About how many tokens for sending are left, without taking one."""

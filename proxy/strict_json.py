@@ -58,6 +58,8 @@ def read_value(text: str, offset: int = 0) -> tuple[Any, int]:
     at = 0 if text.startswith("{") else after_space(text, 0, len(text))
     try:
         document, end = _decoder.raw_decode(text, at)
+        if text.find("\\u", 0, end) >= 0:
+            _refuse_surrogates(document)
     except json.JSONDecodeError as error:
         place = f"character {offset + error.pos}"
         raise Malformed(f"The body is not JSON: {error.msg}, at {place}.") from None
@@ -65,8 +67,6 @@ def read_value(text: str, offset: int = 0) -> tuple[Any, int]:
         raise Malformed("A number in the document is too long.") from None
     except RecursionError:
         raise _too_deep() from None
-    if text.find("\\u", 0, end) >= 0:
-        _refuse_surrogates(document)
     return document, end
 
 

@@ -33,19 +33,20 @@ def config_option(whose: str, *services: str) -> Any:
         "--config",
         metavar="FILE",
         callback=find,
-        help=f"{whose} YAML; else the environment, {FOLDER}, the checkout that runs here.",
+        help=f"{whose} YAML; else {FOLDER}, the environment, the checkout that runs here.",
     )
 
 
 def find_file(*services: str) -> Path | None:
-    """Return the file of settings; None if the environment says where the stores are.
+    """Return the file of settings; None if there is none in our folder and the environment says
+    where the stores are. What the environment says wins over a file, as it does for services.
 
     Raises Failure if nobody says it.
     """
-    if _environment_says():
-        return None
     if (found := _first(FOLDER, services)) is not None:
         return found
+    if _environment_says():
+        return None
     checkout = next(checkouts_of(Path.cwd()), None)
     runs = checkout is not None and is_running(checkout)
     if checkout is not None and runs and (found := _first(checkout, services)) is not None:

@@ -140,7 +140,6 @@ class AsyncClient:
         return f"<AsyncClient of {self._kept.current.base_url}>"
 
     async def _run(self, flow: flows.Flow[flows.T]) -> flows.T:
-        self._kept.look()
         heard: flows.Heard = None
         while True:
             try:
@@ -154,6 +153,7 @@ class AsyncClient:
         if isinstance(step, flows.Pause):
             await asyncio.sleep(step.seconds)
             return None
+        self._kept.look()
         try:
             return await self._kept.current.request(
                 step.method, step.path, headers=step.headers, content=step.content

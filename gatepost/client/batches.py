@@ -121,6 +121,7 @@ def _settle(
     """Those that are to be sent again, and why."""
     if any(isinstance(answer, Receipt) for answer in answers):
         going.until, going.failures = timing.now() + timing.retry_for, 0
+        going.most = min(MOST, going.most + len(part) // 8 + 1)  # it may be an outage that is over
     elif all(isinstance(answer, OutcomeUnknown) for answer in answers):
         going.most = max(1, len(part) // 2)  # perhaps it is more than is done in time
     remaining = going.until - timing.now()

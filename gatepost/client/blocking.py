@@ -143,7 +143,6 @@ class Client:
         return f"<Client of {self._kept.current.base_url}>"
 
     def _run(self, flow: flows.Flow[flows.T]) -> flows.T:
-        self._kept.look()
         heard: flows.Heard = None
         while True:
             try:
@@ -157,6 +156,7 @@ class Client:
         if isinstance(step, flows.Pause):
             time.sleep(step.seconds)
             return None
+        self._kept.look()
         try:
             return self._kept.current.request(
                 step.method, step.path, headers=step.headers, content=step.content

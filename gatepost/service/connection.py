@@ -109,5 +109,12 @@ class Connection(HttpToolsProtocol):
             self.loop.call_later(GOODBYE_SECONDS, self._abort)
 
     def _abort(self) -> None:
-        if self in self.connections:
+        """Once the answer is taken: a peer who reads slowly is waited for as any other is."""
+        if self not in self.connections:
+            return
+        if self.transport.get_write_buffer_size():
+            if not self.patience.begun:
+                self.patience.begin()
+            self.loop.call_later(GOODBYE_SECONDS, self._abort)
+        else:
             self.transport.abort()

@@ -17,8 +17,9 @@ _VERSIONS = ("1.0", "1.1")
 def objection(
     start: bytes | bytearray, method: bytes, target: bytes, version: str, headers: Sequence[Header]
 ) -> str | None:
-    """Why it is refused; None if it isn't. `start` is what came since the request before it; the
-    headers' names are in lower case."""
+    """Why it is refused; None if it isn't. `start` is what has come with its first line, which may
+    begin with the end of the body before it: so that line is looked for in all of it. The headers'
+    names are in lower case."""
     if version not in _VERSIONS:
         return "Speak HTTP/1.1."
     if b"%b %b HTTP/%b\r\n" % (method, target, version.encode()) not in start:

@@ -29,6 +29,9 @@ class OneWrite:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
 
+    def get_write_buffer_size(self) -> int:
+        return self._size + int(self._transport.get_write_buffer_size())
+
     def write(self, data: bytes) -> None:
         if not self._parts:
             self._loop.call_soon(self._flush)
@@ -55,6 +58,10 @@ class Patience:
         self._at_end = at_end
         self._left = 0
         self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def begun(self) -> bool:
+        return self._timer is not None
 
     def begin(self) -> None:
         self._left = self._transport.get_write_buffer_size()

@@ -91,7 +91,7 @@ def _ended_row(
     keyring: Keyring, held: HeldKeys, arrival: Arrival, claims: Claims, item: SettleItem
 ) -> dict[str, Any]:
     """The row of a message that has none, as it was never registered."""
-    first = find_first(arrival.envelope, claims)
+    first = find_first(arrival.envelope, claims) if arrival.content is not None else None
     if first is not None and not conflicts(arrival.envelope, first):
         return duplicate_row(arrival.envelope, first.message_id)
     opened = arrival.content is not None or arrival.locked

@@ -13,7 +13,7 @@ from gatepost.clock import Clock
 from gatepost.errors import Unavailable
 from gatepost.logs import Log
 from gatepost.loops import pause
-from gatepost.queue import QueueError, Queues
+from gatepost.queue import Queue, QueueDamaged, QueueError, Queues
 from main_server.database import Ledger
 from main_server.edge.service import list_queues
 from main_server.keys.service import Keyring
@@ -88,11 +88,18 @@ class Reconciler:
             if self._epochs.get(name) != epochs:
                 self._to_queue.start_over()
                 self._sweeping = True
-            self._tell_drained(name, await self._to_ledger.drain(queue))
+            await self._drain(name, queue)
             self._epochs[name] = epochs
         at_end = await self._step()
         self._sweeping = self._sweeping and not at_end
         return self._sweeping
+
+    async def _drain(self, name: str, queue: Queue) -> None:
+        """What is damaged in one queue holds up no other one."""
+        try:
+            self._tell_drained(name, await self._to_ledger.drain(queue))
+        except QueueDamaged as error:
+            self._log.error("reconciler.damaged", queue=name, reason=str(error))
 
     def _tell_drained(self, name: str, drained: Drained) -> None:
         self._metrics.registered.inc(drained.registered)

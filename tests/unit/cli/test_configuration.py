@@ -81,7 +81,7 @@ def test_where_there_is_nothing_it_says_where_it_has_looked(machine: Path) -> No
 
 @pytest.mark.parametrize("variable", configuration.STORES)
 def test_an_environment_that_says_where_the_stores_are_is_enough(
-    installed: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+    machine: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     monkeypatch.setenv(variable, "there")
     assert find_file("main_server") is None
@@ -89,6 +89,14 @@ def test_an_environment_that_says_where_the_stores_are_is_enough(
     Path(".env").write_text(f"{variable}=there\n")
     assert find_file("main_server") is None
     Path(".env").write_text("DB_PASSWORD=hidden\n")
+    not_found("main_server")
+
+
+@pytest.mark.parametrize("variable", configuration.STORES)
+def test_a_file_counts_beside_the_environment_which_wins_over_it_as_for_services(
+    installed: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "there")
     assert find_file("main_server") == installed
 
 

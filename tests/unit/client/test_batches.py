@@ -185,7 +185,19 @@ def test_a_batch_that_is_too_much_at_once_becomes_smaller() -> None:
     stage = Stage(answer)
     sent = stage.send(*(message(f"k{n}") for n in range(400)))
     assert all(one.receipt for one in sent)
-    assert [len(items) for items in stage.batches] == [400, 200, 100, 100, 100, 100]
+    assert [len(items) for items in stage.batches][:3] == [400, 200, 100]
+
+
+def test_batches_grow_again_after_an_outage() -> None:
+    def answer(stage: Stage, items: Items) -> list[dict[str, Any]] | Heard:
+        return OutcomeUnknown("time-out") if stage.time < 20 else [ACCEPTED] * len(items)
+
+    stage = Stage(answer)
+    sent = stage.send(*(message(f"k{n}") for n in range(3000)))
+    assert all(one.receipt for one in sent)
+    sizes = [len(items) for items in stage.batches]
+    assert min(sizes) < 50
+    assert max(sizes[-5:]) > 200
 
 
 @pytest.mark.parametrize(

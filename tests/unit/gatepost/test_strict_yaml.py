@@ -60,3 +60,8 @@ def test_neither_settings_nor_domains_are_read_from_what_is_not_clear(
     file.write_text(text)
     with pytest.raises(ConfigurationError):
         read(file)
+
+
+def test_what_is_merged_twice_over_is_no_doubled_name() -> None:
+    text = "a: &a {x: 1}\nb: {inner: &b {<<: *a, x: 2}}\ntop: {<<: *b, y: 3}\n"
+    assert parse_yaml(Path("x.yaml"), text)["top"] == {"x": 2, "y": 3}
