@@ -27,6 +27,19 @@ class Post:
 
 
 Document = dict[str, Any]
+SCHEDULES: tuple[Document, ...] = (
+    {"priority": 1}, {"priority": 10}, {"ttl": 1}, {"ttl": 345_600}, {"ordering_key": "k" * 128},
+    {"ordering_key": "\U0001f600"}, {"due_at": "2020-01-01T00:00:00Z", "ttl": 60},
+)  # fmt: skip
+SCHEDULED = {"priority", "ttl", "expires_at", "due_at", "ordering_key"}
+WRONG_SCHEDULES: tuple[Document, ...] = (
+    {"priority": 0}, {"priority": 11}, {"priority": "5"}, {"priority": 1.5}, {"priority": True},
+    {"priority": None}, {"ttl": 0}, {"ttl": -1}, {"ttl": 345_601}, {"ttl": 10**30}, {"ttl": "60"},
+    {"ttl": None}, {"ttl": 60.0}, {"expires_at": "2020-01-01T00:00:00Z"}, {"expires_at": "soon"},
+    {"expires_at": "9999-12-31T23:59:59Z"}, {"expires_at": 1}, {"due_at": "9999-12-31T23:59:59Z"},
+    {"due_at": ""}, {"due_at": None}, {"ordering_key": ""}, {"ordering_key": "k" * 129},
+    {"ordering_key": 1}, {"ordering_key": None}, {"ttl": 60, "expires_at": "2100-01-01T00:00:00Z"},
+)  # fmt: skip
 
 
 def posts(seed: int, count: int, client: str = "client_001") -> Iterator[Post]:
@@ -58,6 +71,8 @@ def _good(draw: random.Random, client: str) -> Document:
             document["metadata"]["client_id"] = client
         if draw.random() < 0.5:
             document["metadata"]["timestamp"] = "2025-10-20T12:34:56.789Z"
+    if draw.random() < 0.2:
+        document |= draw.choice(SCHEDULES)
     return document
 
 
@@ -109,6 +124,11 @@ def _wrong_metadata(draw: random.Random, client: str) -> Post:
         ]
     )  # fmt: skip
     return _post(_good(draw, client) | {"metadata": wrong}, WRONG)
+
+
+def _wrong_schedule(draw: random.Random, client: str) -> Post:
+    document = {name: one for name, one in _good(draw, client).items() if name not in SCHEDULED}
+    return _post(document | draw.choice(WRONG_SCHEDULES), WRONG)
 
 
 def _unknown_field(draw: random.Random, client: str) -> Post:
@@ -209,7 +229,8 @@ def _flipped(draw: random.Random, client: str) -> Post:
 
 
 SPOILING: tuple[Callable[[random.Random, str], Post], ...] = (
-    _wrong_number, _wrong_text, _wrong_metadata, _unknown_field, _missing_field, _no_object,
+    _wrong_number, _wrong_text, _wrong_metadata, _wrong_schedule, _unknown_field, _missing_field,
+    _no_object,
     _stranger,
     _stranger_and_wrong, _malformed, _malformed, _too_large, _just_fits, _wrong_media, _encoded,
     _wrong_key, _flipped,
