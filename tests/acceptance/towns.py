@@ -38,9 +38,18 @@ class Reader:
         return self.ask("POST", path, json=body)
 
     def found(self, path: str = "/messages", **query: Any) -> set[str]:
-        answer = self.get(path, **query)
-        assert answer.status_code == 200, answer.text
-        return {one["message_id"] for one in answer.json()["messages"]}
+        """On all pages: others on the stack have messages, too."""
+        found: set[str] = set()
+        before: str | None = None
+        while True:
+            more = query if before is None else query | {"before": before}
+            answer = self.get(path, **more)
+            assert answer.status_code == 200, answer.text
+            page = answer.json()
+            found |= {one["message_id"] for one in page["messages"]}
+            before = page.get("before")
+            if before is None:
+                return found
 
     def ask(self, method: str, path: str, **given: Any) -> httpx.Response:
         """People share some routes with administrators by certificate: those say `/admin`."""

@@ -93,9 +93,9 @@ def of_another_key(envelope: Envelope) -> Envelope:
 def test_it_turns_after_a_day_and_not_before(house: House, ledger_time: Time) -> None:
     ring = house.room.ring
     first = ring.sealing_key()
-    ledger_time.now += SEALING_TURN - timedelta(seconds=1)
+    ledger_time.now += SEALING_TURN - timedelta(minutes=5)  # the key is a moment older
     assert ledger_time.turn(house, ring) == []
-    ledger_time.now += timedelta(seconds=2)
+    ledger_time.now += timedelta(minutes=5)
     assert ledger_time.turn(house, ring) == [("keys.replaced", "sealing")]
     assert ring.sealing_key() != first
     assert ledger_time.turn(house, ring) == []
