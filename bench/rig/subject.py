@@ -246,6 +246,7 @@ def _parked_row(id_: bytes, due: int) -> dict[str, Any]:
         "client_timestamp": None,
         "queue": QUEUE,
         "priority": 5,
+        "ordering_key": None,
     }
 
 
