@@ -2,6 +2,7 @@
 
 import json
 import time
+from itertools import count
 from typing import Any
 from uuid import UUID
 
@@ -181,6 +182,25 @@ async def test_a_batch_holds_one_to_a_thousand(count: int, media_type: bytes, wr
 async def test_a_thousand_are_taken() -> None:
     items = await Caller().post_batch(array(*[message()] * MAX_ITEMS))
     assert [item["status"] for item in items] == [202] * MAX_ITEMS
+
+
+async def test_a_fault_in_counting_breaks_off_nothing_that_is_under_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    caller, log = Caller(), HeardLog()
+    take, taken = caller.edge.limits.take, count()
+
+    async def fail_at_the_third(*given: Any) -> int:
+        if next(taken) == 2:
+            raise KeyError
+        return await take(*given)
+
+    monkeypatch.setattr(caller.edge.limits, "take", fail_at_the_third)
+    answer = await caller.ask(BATCH, array(*[message()] * 4), log=log)
+    statuses = [item["status"] for item in answer.json()["items"]]
+    assert statuses == [202, 202, 503, 503]
+    assert len(caller.intake.taken) == 2
+    assert [one["error"] for one in log.of("request.failed")] == ["KeyError"]
 
 
 async def test_a_line_that_can_not_be_read_is_that_lines_fault() -> None:

@@ -244,3 +244,18 @@ async def test_what_is_exposed_is_registered_within_five_seconds(odds: Odds) -> 
         for start in range(0, 2000, 500):
             await odds.enqueued(*envelopes[start : start + 500], exposed=True)
         await until(lambda: odds.room.count_rows() == 2000, 5.0)
+
+
+async def test_what_is_damaged_in_one_queue_holds_up_no_other_one(odds: Odds) -> None:
+    """By somebody who can write to Redis: an id that is none."""
+    good, bad = odds.room.envelope(), odds.room.envelope()
+    await odds.enqueued(bad, exposed=True)
+    (exposed,) = [key async for key in odds.redis.scan_iter(match=b"*:exposed")]
+    payload = exposed.removesuffix(b"exposed") + b"payload"
+    whole = await odds.redis.hget(payload, bad.message_id.bytes)
+    await odds.redis.hset(payload, b"odd", whole)
+    await odds.redis.sadd(exposed, b"odd")
+    async with MainServer(odds) as main_server:
+        await until(lambda: bool(main_server.log.of("reconciler.damaged")))
+        await odds.enqueued(good, exposed=True, name=OTHER)
+        await until(lambda: odds.room.count_rows() == 1)
