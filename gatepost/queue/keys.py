@@ -19,6 +19,7 @@ states.
 | exposed      | SET    | ids that only Redis has                                                 |
 | dead         | ZSET   | id → when (ms) × 16 + reason; no payload                                |
 | signal       | LIST   | at most one token: "look at the ready lists"                            |
+| ready:0      | LIST   | ids that lost a lease, each to be reserved alone                        |
 | ready:1 … 10 | LIST   | ids of that priority; joins on the left, is taken on the right          |
 | epoch        | STRING | a random value of this data's life; gone when Redis was wiped           |
 """
@@ -43,6 +44,10 @@ NAMES = (
     "signal",
 )
 PRIORITIES = range(LOWEST_PRIORITY, HIGHEST_PRIORITY + 1)
+ALONE = 0
+"""The ready list of what has lost a lease, whatever its priority."""
+
+READY_LISTS = (ALONE, *PRIORITIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,7 @@ class PartitionKeys:
     declared: tuple[bytes, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        names = [*NAMES, *(f"ready:{priority}" for priority in PRIORITIES)]
+        names = [*NAMES, *(f"ready:{number}" for number in READY_LISTS)]
         object.__setattr__(self, "declared", tuple(self.named(name) for name in names))
 
     def named(self, name: str) -> bytes:
@@ -83,7 +88,7 @@ class PartitionKeys:
 
 
 def lua_names() -> str:
-    """Return the Lua that names the declared keys: PAYLOAD, META, … and KEYS[READY + n]."""
+    """Return the Lua that names the declared keys: PAYLOAD, …, and KEYS[READY + n] from 0 to 10."""
     locals_ = ", ".join(name.upper() for name in NAMES)
     values = ", ".join(f"KEYS[{number}]" for number in range(1, len(NAMES) + 1))
-    return f"local {locals_} = {values}\nlocal READY = {len(NAMES)}\n"
+    return f"local {locals_} = {values}\nlocal READY = {len(NAMES) + 1}\n"

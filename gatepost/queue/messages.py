@@ -125,6 +125,8 @@ class Stats:
 
     ready: dict[int, int]
     """By priority."""
+    alone: int
+    """Ready too: those that lost a lease, each to be reserved by itself."""
     leased: int
     delayed: int
     in_line: int
@@ -134,6 +136,11 @@ class Stats:
     """The age of the oldest of those at the head of a ready list."""
 
     @property
+    def reservable(self) -> int:
+        """All that may be reserved now."""
+        return sum(self.ready.values()) + self.alone
+
+    @property
     def waiting(self) -> int:
         """Every message that isn't settled."""
-        return sum(self.ready.values()) + self.leased + self.delayed + self.in_line
+        return self.reservable + self.leased + self.delayed + self.in_line

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from gatepost.queue import wire
 from gatepost.queue.errors import typed_errors
-from gatepost.queue.keys import PRIORITIES, PartitionKeys
+from gatepost.queue.keys import ALONE, PRIORITIES, PartitionKeys
 from gatepost.queue.messages import (
     ID_SIZE,
     DeadLetter,
@@ -131,8 +131,8 @@ class Partition:
         with typed_errors():
             async with self._redis.pipeline(transaction=False) as asked:
                 asked.zrange(named("leased"), 0, last)
-                for priority in reversed(PRIORITIES):
-                    asked.lrange(named(f"ready:{priority}"), -limit, -1)
+                for number in (ALONE, *reversed(PRIORITIES)):
+                    asked.lrange(named(f"ready:{number}"), -limit, -1)
                 asked.zrange(named("delayed"), 0, last)
                 asked.zrange(named("lines"), 0, last)
                 leased, *ready, delayed, lines = await asked.execute()

@@ -226,6 +226,7 @@ def _first(answers: Iterable[_Answer | None]) -> _Answer | None:
 def _sum(parts: Sequence[Stats]) -> Stats:
     return Stats(
         ready={priority: sum(part.ready[priority] for part in parts) for priority in PRIORITIES},
+        alone=sum(part.alone for part in parts),
         leased=sum(part.leased for part in parts),
         delayed=sum(part.delayed for part in parts),
         in_line=sum(part.in_line for part in parts),

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gatepost.queue.errors import QueueDamaged
+from gatepost.queue.keys import PRIORITIES
 from gatepost.queue.messages import (
     ID_SIZE,
     DeadLetter,
@@ -171,12 +172,13 @@ def _peeked(id_: bytes, place: bytes, record: bytes, when: bytes) -> Peeked:
 @undamaged()
 def read_stats(reply: Sequence[int]) -> Stats:
     """Return what a reply of stats.lua says."""
-    known, leased, delayed, dead, exposed, oldest, *ready = reply
+    known, leased, delayed, dead, exposed, oldest, alone, *ready = reply
     return Stats(
-        ready=dict(enumerate(ready, start=1)),
+        ready=dict(zip(PRIORITIES, ready, strict=True)),
+        alone=alone,
         leased=leased,
         delayed=delayed,
-        in_line=known - leased - delayed - sum(ready),
+        in_line=known - leased - delayed - alone - sum(ready),
         dead=dead,
         exposed=exposed,
         oldest_ms=oldest,

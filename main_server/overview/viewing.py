@@ -87,7 +87,7 @@ def _waiting(snapshot: Snapshot, queues: set[str], domain: str | None) -> Waitin
     known = snapshot.survey.domains if snapshot.survey else []
     return Waiting(
         undelivered=sum(one.waiting for one in stats),
-        ready=sum(sum(one.ready.values()) for one in stats),
+        ready=sum(one.reservable for one in stats),
         retrying=sum(one.delayed for one in stats),
         in_hand=sum(one.leased for one in stats),
         in_line=sum(one.in_line for one in stats),

@@ -70,6 +70,8 @@ def stats(config: Path | None, name: str, *, json: bool) -> None:
     if not json:
         for _, place, counted in rows:
             waits = [f"{count} of priority {one}" for one, count in counted.ready.items() if count]
+            if counted.alone:
+                waits.append(f"{counted.alone} alone, since their leases were lost")
             output.say(f"{place}: {', '.join(waits) or 'none'} ready")
 
 

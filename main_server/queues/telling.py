@@ -16,8 +16,8 @@ COLUMNS = ("ready", "delayed", "leased", "in line", "dead", "exposed", "oldest")
 
 def cells_of(one: Stats) -> str:
     """Under the columns."""
-    figures = (ready_of(one), one.delayed, one.leased, one.in_line, one.dead, one.exposed)
-    oldest = duration(one.oldest_ms / 1000) if ready_of(one) else "–"
+    figures = (one.reservable, one.delayed, one.leased, one.in_line, one.dead, one.exposed)
+    oldest = duration(one.oldest_ms / 1000) if one.reservable else "–"
     return "  ".join(f"{cell:>8}" for cell in (*figures, oldest))
 
 
@@ -32,9 +32,10 @@ def queue_document(
         "partition": int(place[len(name) + 1 :]) if place != name else None,
         "domains": list(known.domains),
         "left": known.left,
-        "ready": ready_of(one),
+        "ready": one.reservable,
         "ready_by_priority": {str(p): count for p, count in one.ready.items() if count},
         "delayed": one.delayed,
+        "alone": one.alone,
         "leased": one.leased,
         "in_line": one.in_line,
         "dead": one.dead,
@@ -43,10 +44,6 @@ def queue_document(
         "paused": paused,
         "ledger_answers": pauses is not None,
     }
-
-
-def ready_of(stats: Stats) -> int:
-    return sum(stats.ready.values())
 
 
 def owners(known: Known) -> str:

@@ -91,7 +91,7 @@ class PauseMetrics:
 
 def _in(place: str, stats: Stats) -> int:
     if place == "ready":
-        return sum(stats.ready.values())
+        return stats.reservable
     count: int = getattr(stats, place)
     return count
 

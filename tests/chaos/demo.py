@@ -166,7 +166,6 @@ class Demo:
             "redis": status["redis"],
             "database": status["database"],
             "main_server_config": str(self._stack.place.config / "main_server.yaml"),
-            "logs": str(self._stack.place.logs),
             "digest_key": new_key(),
             "portal": {
                 "url": status["main_server"],

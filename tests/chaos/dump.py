@@ -24,6 +24,7 @@ from gatepost.clock import to_ms
 from gatepost.content import Content, decode_content
 from gatepost.envelope import decode
 from gatepost.errors import CannotOpen, KeysUnavailable
+from gatepost.queue.keys import READY_LISTS
 from gatepost.queue.wire import payload_of
 from gatepost.settings import load
 from main_server.database import create_ledger_engine, transact
@@ -33,7 +34,6 @@ from main_server.keys.service import Keyring, open_keyring
 from main_server.settings import Database, MainServerSettings
 from tests.chaos.digests import Digests
 from tests.chaos.persisting import persist
-from tests.chaos.reclaimed import reclaimed
 from tests.chaos.shown import Portal, sample
 
 PAGE = 5_000
@@ -56,7 +56,6 @@ class Remains:
     main_server_config: Path
     digests: Digests
     portal: Portal
-    logs: Path
 
     @classmethod
     def of_site(cls, site: Path) -> "Remains":
@@ -68,7 +67,6 @@ class Remains:
             Path(about["main_server_config"]),
             Digests(about["digest_key"]),
             Portal(**about["portal"]),
-            Path(about["logs"]),
         )
 
     @cached_property
@@ -92,7 +90,6 @@ class Remains:
         """All of it, as soon as both stores and the portal's API can be asked."""
         away = SQLAlchemyError, redis.RedisError, KeysUnavailable
         persist("dumping both stores", lambda: self._write_stores(folder), PATIENCE_SECONDS, away)
-        _write(folder / "reclaimed.jsonl", reclaimed(self.logs))
         _write(folder / "shown.jsonl", self.portal.shown(self._sample(), self.digests))
 
     def _write_stores(self, folder: Path) -> None:
@@ -181,9 +178,7 @@ class Remains:
     def _left(self, keyring: Keyring, queue: str) -> dict[str, Any]:
         server: Any = self.queue_server
         bodies: dict[bytes, bytes] = server.hgetall(f"{{{queue}}}:payload")
-        ready = [
-            one for n in range(1, 11) for one in server.lrange(f"{{{queue}}}:ready:{n}", 0, -1)
-        ]
+        ready = [one for n in READY_LISTS for one in server.lrange(f"{{{queue}}}:ready:{n}", 0, -1)]
         places = {
             "payload": list(bodies),
             "ready": [one for one in ready if one in bodies],  # the others are ghosts

@@ -187,7 +187,6 @@ class Site:
             "redis": self.redis.url(),
             "database": self.mariadb.url("root"),
             "main_server_config": str(self.place.config / "main-1.yaml"),
-            "logs": str(self.place.logs),
             "digest_key": new_key(),
             "portal": {
                 "url": f"https://{self.network.hub}:{self.wires['proxy-1>main'].port}",

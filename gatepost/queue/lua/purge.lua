@@ -8,5 +8,5 @@
 
 local known = redis.call('HLEN', PAYLOAD)
 redis.call('UNLINK', PAYLOAD, META, LEASED, DELAYED, EXPIRY, EXPIRY_ODD)
-redis.call('UNLINK', LINES, GHOSTS, TURNS, EXPOSED, SIGNAL, unpack(KEYS, READY + 1))
+redis.call('UNLINK', LINES, GHOSTS, TURNS, EXPOSED, SIGNAL, unpack(KEYS, READY))
 return known

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- reclaim: what has outlived its lease goes back to the head, to be reserved alone.
+-- reclaim: what has outlived its lease waits to be reserved alone.
 --
 -- KEYS     the partition's (keys.py)
 -- ARGV     how many at most
@@ -14,7 +14,8 @@ local ids = redis.call('ZRANGE', LEASED, over, '-inf', 'BYSCORE', 'REV', 'LIMIT'
 for _, id in ipairs(ids) do
   local record = read_record(id)
   if record then
-    redis.call('HSET', META, id, changed(record, NO_TAG, ALONE, COUNTED, 0))
+    record = changed(record, NO_TAG, ALONE, 0, 0)
+    redis.call('HSET', META, id, record)
     put_back(record, id)
   end
 end

@@ -11,7 +11,7 @@ local now = math.floor(now_us() / 1000)
 local ids = redis.call('ZRANGE', DELAYED, '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[1])
 for _, id in ipairs(ids) do
   local record = read_record(id)
-  if record then wait_at_tail(priority_of(record), id) end
+  if record then wait_at_tail(record, id) end
 end
 if #ids > 0 then redis.call('ZREM', DELAYED, unpack(ids)) end
 ring()

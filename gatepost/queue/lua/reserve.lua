@@ -7,51 +7,44 @@
 --          each message: id, its record, its payload with the record in front of it
 -- Keeps    what is taken is leased in the same step. First in, first out within a priority. Of
 --          several priorities the highest goes first, but every 8th message is of the lower ones
---          in turn, so that none waits for ever. What has lost a lease (ALONE) comes as a batch of
---          its own.
+--          in turn, so that none waits for ever. What has lost a lease comes as a batch of its
+--          own; where others wait as well, every 4th batch is of those.
 --@use clock record places
 
 local limit, lease, tag = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
-local ROUND, LOOK_AT_MOST = 8, limit + 1000
-local GHOST, TAKEN, STAYS = 1, 2, 3
+local ROUND, ROUND_OF_BATCHES, LOOK_AT_MOST = 8, 4, limit + 1000
 local now = now_us()
 local haunted = redis.call('EXISTS', GHOSTS) == 1
 local ids, records = {}, {}
 local looked, full = 0, false
 
-local function judge(priority, id, record)
-  if haunted and redis.call('HEXISTS', GHOSTS, string.char(priority) .. id) == 1 then
-    lay_ghost(priority, id)
-    return GHOST
-  end
-  if record and has(record, ALONE) then
-    full = true
-    if #ids > 0 then return STAYS end
-  end
-  local n = #ids + 1
-  ids[n], records[n] = id, record
-  return TAKEN
-end
-
--- Takes up to `count` messages from the head of one priority; returns how many.
-local function take(priority, count)
-  local list, got = KEYS[READY + priority], 0
+-- Takes up to `count` messages from the head of one list; returns how many.
+local function take(number, count)
+  local list, class, got = KEYS[READY + number], string.char(number), 0
   while got < count and not full do
     local window = redis.call('LRANGE', list, got - count, -1)
     if #window == 0 then break end
-    local found, used = redis.call('HMGET', META, unpack(window)), 0
+    local found = redis.call('HMGET', META, unpack(window))
     for n = #window, 1, -1 do
-      local verdict = judge(priority, window[n], found[n])
-      if verdict == STAYS then break end
-      if verdict == TAKEN then got = got + 1 end
-      used = used + 1
-      if full then break end
+      local id = window[n]
+      if haunted and redis.call('HEXISTS', GHOSTS, class .. id) == 1 then
+        lay_ghost(number, id)
+      else
+        got = got + 1
+        ids[#ids + 1], records[#ids + 1] = id, found[n]
+      end
     end
-    redis.call('LTRIM', list, 0, -1 - used)
-    looked = looked + used
-    if looked >= LOOK_AT_MOST then full = true end
+    redis.call('LTRIM', list, 0, -1 - #window)
+    looked = looked + #window
+    full = looked >= LOOK_AT_MOST
   end
   return got
+end
+
+-- Whether this batch is for what goes alone: it waits in the ready list 0.
+local function is_turn_of_alone(others_wait)
+  if redis.call('EXISTS', KEYS[READY]) == 0 then return false end
+  return not others_wait or redis.call('HINCRBY', TURNS, 'batch', 1) % ROUND_OF_BATCHES ~= 0
 end
 
 -- The next of the lower priorities after the one that went last.
@@ -106,11 +99,10 @@ local waiting = {}
 for priority = 10, 1, -1 do
   if redis.call('EXISTS', KEYS[READY + priority]) == 1 then waiting[#waiting + 1] = priority end
 end
-if #waiting == 1 then
-  take(waiting[1], limit)
-elseif #waiting > 1 then
-  take_in_turns(waiting)
-end
+if is_turn_of_alone(#waiting > 0) then take(0, 1) end
+if #ids == 0 and #waiting == 1 then take(waiting[1], limit) end
+if #ids == 0 and #waiting > 1 then take_in_turns(waiting) end
+if #ids == 0 then take(0, 1) end -- the others were but ghosts
 
 local reply = {}
 if #ids > 0 then

@@ -9,7 +9,6 @@ none of the harness, can lead it astray. Files in, verdict out; it never talks t
     transitions.jsonl  every state that every row took, written by a trigger of the harness's own
     attempts.jsonl     a line for each row of `attempts`
     idempotency.jsonl  a line for each row of `idempotency`
-    reclaimed.jsonl    when workers say that messages had lost their lease
     redis.json         what is left in each queue
     shown.jsonl        digests of what a person is shown of delivered messages, all or a sample
     run.json           optional: seed, commit, machine, the lease

@@ -112,8 +112,6 @@ class Evidence:
     shown: list[tuple[str, str | None, str]] = field(default_factory=list)
     """Messages that the portal was asked for: the digest of what it shows; None, and why, if that
     is nothing. Without an id: nothing could be asked for."""
-    reclaimed: list[float] = field(default_factory=list)
-    """When messages had lost their lease, by the wall clock; workers say so."""
     lease_seconds: float = 30.0
     torn: int = 0
     """Lines that a killed client didn't finish."""
@@ -141,7 +139,6 @@ def read(folder: Path) -> Evidence:
         (one["message_id"], one["digest"], one.get("why", ""))
         for one in _lines(folder / "shown.jsonl")
     ]
-    found.reclaimed = [line["wall"] for line in _lines(folder / "reclaimed.jsonl")]
     run = folder / "run.json"
     if run.exists():
         found.lease_seconds = json.loads(run.read_text()).get("lease_seconds", 30.0)

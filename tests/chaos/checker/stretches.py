@@ -29,10 +29,6 @@ class Calm:
         self._troubles = union(troubles)
         self._ends = [trouble.end for trouble in self._troubles]
 
-    def without(self, more: Iterable[Stretch]) -> "Calm":
-        """The same, with more trouble."""
-        return Calm([*self._troubles, *more])
-
     def within(self, begin: float, end: float) -> Iterator[Stretch]:
         """The calm parts of a time, in order."""
         at = begin

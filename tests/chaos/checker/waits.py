@@ -9,8 +9,6 @@ LEASE_MARGIN_SECONDS = 3.0
 """A second to be available again, and two to be delivered."""
 EARLY_SECONDS = 1.0
 PROMPT_SECONDS, PROMPT_SHARE = 2.0, 0.99
-ALONE_SECONDS = 5.0
-"""So long others may wait while what has lost its lease is delivered first, each by itself."""
 
 
 def in_time_after_a_death(case: Case) -> Iterator[Finding]:
@@ -45,13 +43,13 @@ def retries_block_nobody(case: Case) -> Iterator[Finding]:
 
 def waits_beside_retries(case: Case) -> list[tuple[str, float]]:
     """How long those waited, in calm, that were accepted while others waited for a retry."""
-    no_retry, quiet = Calm(_retry_waits(case)), case.calm.without(_lost_leases(case))
+    no_retry = Calm(_retry_waits(case))
     found = []
     for row in case.fates.rows.values():
         if row.delivered_ms is None or row.message_id in case.evidence.retried:
             continue
         begin, end = row.queued_ms / 1000, row.delivered_ms / 1000
-        calm = next(quiet.within(begin, max(end, begin + 0.001)), None)
+        calm = next(case.calm.within(begin, max(end, begin + 0.001)), None)
         if no_retry.is_calm(begin) or calm is None or calm.begin > begin:
             continue
         found.append((row.message_id, calm.end - calm.begin))
@@ -64,15 +62,3 @@ def _retry_waits(case: Case) -> Iterator[Stretch]:
         row = case.fates.rows.get(message_id)
         if row is not None and row.delivered_ms is not None:
             yield Stretch(min(end for _, end in spans) / 1000, row.delivered_ms / 1000)
-
-
-def _lost_leases(case: Case) -> Iterator[Stretch]:
-    """While messages come back whose lease a fault has let end: a lease after it, and no later."""
-    lease = case.evidence.lease_seconds
-    windows = [
-        Stretch(one.begin_wall + lease, one.end_wall + lease + LEASE_MARGIN_SECONDS)
-        for one in case.evidence.faults
-    ]
-    for at in case.evidence.reclaimed:
-        if any(window.begin <= at <= window.end for window in windows):
-            yield Stretch(at, at + ALONE_SECONDS)

@@ -149,7 +149,6 @@ class Bed:
             "redis": self.rig.redis_server.url(),
             "database": self.rig.maria_server.url("gatepost_migrate"),
             "main_server_config": str(self.rig.place.config / "main_server.yaml"),
-            "logs": str(self.rig.place.logs),
             "digest_key": new_key(),
             "portal": {
                 "url": f"https://127.0.0.1:{self.rig.ports.main_server}",

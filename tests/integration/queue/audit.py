@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gatepost.queue.keys import PRIORITIES, PartitionKeys
+from gatepost.queue.keys import READY_LISTS, PartitionKeys
 from gatepost.queue.scripts import Client
 
 HEAD = struct.Struct(">BBIIQQ8s")
@@ -96,7 +96,7 @@ async def take_snapshot(redis: Client, keys: PartitionKeys) -> Snapshot:
         Counter({key: int(count) for key, count in _pairs(found["ghosts"]).items()}),
         set(found["exposed"]),
         _scores(found["dead"]),
-        {n: found[f"ready:{n}"][::-1] for n in PRIORITIES},
+        {n: found[f"ready:{n}"][::-1] for n in READY_LISTS},
         {entry[8:] for entry in found["expiry"]} | _scores(found["expiry_odd"]).keys(),
     )
 
@@ -121,7 +121,7 @@ def faults(seen: Snapshot) -> list[str]:
 
 def _misplaced(seen: Snapshot) -> Iterator[str]:
     places = Counter([*seen.leased, *seen.delayed, *seen.in_line()])
-    for priority in PRIORITIES:
+    for priority in READY_LISTS:
         places.update(seen.ready(priority))
     for id_, record in seen.records.items():
         if places[id_] != 1:
@@ -133,7 +133,7 @@ def _misplaced(seen: Snapshot) -> Iterator[str]:
 
 
 def _strays(seen: Snapshot) -> Iterator[str]:
-    waiting = {id_ for priority in PRIORITIES for id_ in seen.ready(priority)}
+    waiting = {id_ for priority in READY_LISTS for id_ in seen.ready(priority)}
     in_lines = {id_ for ids in seen.lines.values() for id_ in ids}
     for name, ids in {
         "ready": waiting,
@@ -153,7 +153,7 @@ def _strays(seen: Snapshot) -> Iterator[str]:
 
 
 def _ghost_faults(seen: Snapshot) -> Iterator[str]:
-    for priority in PRIORITIES:
+    for priority in READY_LISTS:
         sign = bytes([priority])
         ghosts = {key[1:]: n for key, n in seen.ghosts.items() if key[:1] == sign and len(key) > 1}
         if sum(ghosts.values()) != seen.ghosts[sign]:
@@ -171,7 +171,7 @@ def _late(seen: Snapshot) -> Iterator[str]:
 
 
 def _left(seen: Snapshot) -> Iterator[str]:
-    ghostly = {"ghosts", *(f"ready:{n}" for n in PRIORITIES if seen.lists[n])}
+    ghostly = {"ghosts", *(f"ready:{n}" for n in READY_LISTS if seen.lists[n])}
     if not seen.records:
         for name in seen.names - EVERLASTING - (ghostly if seen.ghosts else set()):
             yield f"{name} is left of an empty queue"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gatepost.queue import Delivery, Enqueued, Entry, Reason
-from gatepost.queue.keys import PRIORITIES
+from gatepost.queue.keys import ALONE, READY_LISTS
 
 EXPIRY_TOLERANCE_MS = 30_000
 OVERDUE_US = 250_000
@@ -42,7 +42,7 @@ class Model:
 
     now: int
     messages: dict[bytes, Message] = field(default_factory=dict)
-    ready: dict[int, list[bytes]] = field(default_factory=lambda: {n: [] for n in PRIORITIES})
+    ready: dict[int, list[bytes]] = field(default_factory=lambda: {n: [] for n in READY_LISTS})
     lines: dict[bytes, list[bytes]] = field(default_factory=dict)
     dead: dict[bytes, Reason] = field(default_factory=dict)
 
@@ -80,18 +80,21 @@ class Model:
             message.place = "delayed"
         else:
             message.place = "ready"
-            self.ready[message.priority].append(message.id)
+            self.list_of(message).append(message.id)
+
+    def list_of(self, message: Message) -> list[bytes]:
+        return self.ready[ALONE if message.alone else message.priority]
 
     def put_back(self, message: Message) -> None:
         message.place = "ready" if self.may_go(message) else "in line"
         if message.place == "ready" and message.counted:
-            self.ready[message.priority].insert(0, message.id)
+            self.list_of(message).insert(0, message.id)
         elif message.place == "ready":
-            self.ready[message.priority].append(message.id)
+            self.list_of(message).append(message.id)
 
     def forget(self, message: Message) -> None:
         if message.place == "ready":
-            self.ready[message.priority].remove(message.id)
+            self.list_of(message).remove(message.id)
         del self.messages[message.id]
         if message.key is None:
             return
@@ -106,14 +109,17 @@ class Model:
     def reserved(self, deliveries: Sequence[Delivery], limit: int, lease_ms: int) -> None:
         """Check that this batch could be reserved, and reserve it."""
         batch = [self.messages[delivery.id] for delivery in deliveries]
-        for priority in PRIORITIES:
-            taken = [message.id for message in batch if message.priority == priority]
-            assert taken == self.ready[priority][: len(taken)], "out of order"
-            del self.ready[priority][: len(taken)]
-        assert len(batch) == 1 or not any(message.alone for message in batch), "not alone"
-        if len(batch) < limit and not any(message.alone for message in batch):
-            heads = [self.messages[ids[0]] for ids in self.ready.values() if ids]
-            assert not heads or any(head.alone for head in heads), "fewer than there were"
+        for ids in self.ready.values():
+            taken = [message.id for message in batch if message.id in ids]
+            assert taken == ids[: len(taken)], "out of order"
+            del ids[: len(taken)]
+        alone = any(message.alone for message in batch)
+        assert len(batch) == 1 or not alone, "not alone"
+        if not batch:
+            assert not any(self.ready.values()), "there were some"
+        elif len(batch) < limit and not alone:
+            others = [ids for number, ids in self.ready.items() if number != ALONE]
+            assert not any(others), "fewer than there were"
         for message in batch:
             message.attempts += 1
             message.counted = True
@@ -126,7 +132,7 @@ class Model:
             assert message.place != "leased", "leased twice"
             assert 0 < message.expires <= self.now, "not expired"
             if message.place == "ready":
-                self.ready[message.priority].remove(message.id)
+                self.list_of(message).remove(message.id)
             message.counted = False
         for message in self.messages.values():
             if message in batch or not 0 < message.expires <= self.now:
@@ -226,5 +232,5 @@ class Model:
     def purge(self) -> int:
         count = len(self.messages)
         self.messages, self.lines = {}, {}
-        self.ready = {n: [] for n in PRIORITIES}
+        self.ready = {n: [] for n in READY_LISTS}
         return count

@@ -98,39 +98,59 @@ async def test_a_lower_priority_alone_is_served_at_once(queue: Queue) -> None:
 
 
 async def test_what_lost_its_lease_comes_alone(queue: Queue, clock: TestClock) -> None:
-    # Given a batch of three whose worker died, and others that wait
-    poisoned, others = entries(3), entries(3)
+    # Given a batch of three whose worker died
+    poisoned = entries(3)
     await queue.enqueue(poisoned)
     await queue.reserve(3, 30)
-    await queue.enqueue(others)
     await clock.advance(31)
     assert await queue.reclaim() == 3
 
-    # When batches are reserved
-    batches = [await queue.reserve(10, 30) for _ in range(5)]
-
-    # I expect each of the three alone, in order, before the others together
-    assert [[d.id for d in batch] for batch in batches] == [
-        [poisoned[0].id],
-        [poisoned[1].id],
-        [poisoned[2].id],
-        [e.id for e in others],
-        [],
-    ]
+    # When batches are reserved, I expect each of the three alone, in order
+    batches = [await queue.reserve(10, 30) for _ in range(4)]
+    assert [[d.id for d in batch] for batch in batches] == [[e.id] for e in poisoned] + [[]]
 
 
-async def test_a_batch_stops_before_what_must_come_alone(queue: Queue, clock: TestClock) -> None:
-    # Given a message behind others that lost its lease
-    fine, poisoned = entry(priority=10), entry(priority=4)
-    await queue.enqueue([poisoned])
-    await queue.reserve(1, 30)
+async def test_what_comes_alone_holds_nobody_up(queue: Queue, clock: TestClock) -> None:
+    # Given a batch whose worker died, and others that wait
+    await queue.enqueue(entries(100))
+    await queue.reserve(100, 30)
     await clock.advance(31)
     await queue.reclaim()
-    await queue.enqueue([fine])
+    others = entries(20, priority=1)
+    await queue.enqueue(others)
 
-    # When batches are reserved, I expect them apart
-    assert [d.id for d in await queue.reserve(10, 30)] == [fine.id]
-    assert [d.id for d in await queue.reserve(10, 30)] == [poisoned.id]
+    # When batches are reserved
+    batches = [await queue.reserve(10, 30) for _ in range(102)]
+
+    # I expect every fourth to be of the others, together, and then the rest of those alone
+    assert [len(batch) for batch in batches] == [1, 1, 1, 10] * 2 + [1] * 94
+    assert [d.id for batch in batches[3:8:4] for d in batch] == [e.id for e in others]
+
+
+async def test_ghosts_are_not_others_that_wait(queue: Queue, clock: TestClock) -> None:
+    # Given seven that lost their leases, one other, and behind it the ghost of a removed one
+    await queue.enqueue(entries(7))
+    await queue.reserve(7, 30)
+    await clock.advance(31)
+    await queue.reclaim()
+    other, removed = entries(2)
+    await queue.enqueue([other, removed])
+    await queue.remove([removed.id])
+
+    # When they are reserved, I expect none to find nothing, the others' second turn either
+    found = [len(await queue.reserve(1, 30)) for _ in range(9)]
+    assert found == [1] * 8 + [0]
+
+
+async def test_what_goes_alone_is_told_apart(queue: Queue, clock: TestClock) -> None:
+    await queue.enqueue(entries(3))
+    await queue.reserve(2, 30)
+    await clock.advance(31)
+    await queue.reclaim()
+
+    stats = await queue.stats()
+
+    assert (stats.alone, stats.ready[5], stats.reservable, stats.waiting) == (2, 1, 3, 3)
 
 
 async def test_what_must_come_alone_gets_its_turn_in_a_flood(

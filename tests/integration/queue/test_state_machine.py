@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 )
 
 from gatepost.queue import Delivery, Entry, Queue, Reason
-from gatepost.queue.keys import PRIORITIES, PartitionKeys
+from gatepost.queue.keys import ALONE, READY_LISTS, PartitionKeys
 from tests.integration.queue import testclock
 from tests.integration.queue.audit import faults, take_snapshot
 from tests.integration.queue.conftest import NAME, empty, open_client
@@ -278,7 +278,7 @@ class Engine(RuleBasedStateMachine):
         seen = self._run(take_snapshot(self._server.client, self.keys))
         assert faults(seen) == []
         messages = self.model.messages
-        assert {n: seen.ready(n) for n in PRIORITIES} == self.model.ready
+        assert {n: seen.ready(n) for n in READY_LISTS} == self.model.ready
         assert seen.leased == {m.id: m.ends for m in messages.values() if m.place == "leased"}
         assert seen.delayed == {m.id: m.due for m in messages.values() if m.place == "delayed"}
         assert sorted(seen.lines.values()) == sorted(self.model.lines.values())
@@ -292,7 +292,9 @@ class Engine(RuleBasedStateMachine):
     def tell(self) -> None:
         stats = self._run(self.queue.stats())
         places = [message.place for message in self.model.messages.values()]
-        assert stats.ready == {n: len(ids) for n, ids in self.model.ready.items()}
+        assert {ALONE: stats.alone} | stats.ready == {
+            n: len(ids) for n, ids in self.model.ready.items()
+        }
         assert stats.leased == places.count("leased")
         assert stats.delayed == places.count("delayed")
         assert stats.in_line == places.count("in line")

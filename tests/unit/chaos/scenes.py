@@ -30,7 +30,6 @@ class Scene:
         }
         self.run: dict[str, Any] = {}
         self.shown: dict[str, str | None] = {}
-        self.reclaimed: list[float] = []
         self._ops = 0
 
     def asks(self, marker: str, at: float = 1.0, kind: str = "post", **item: Any) -> str:
@@ -63,7 +62,7 @@ class Scene:
 
     def delivered(self, marker: str | None, n: int, at: float = 1.2, **row: Any) -> None:
         """The ledger took it as it was accepted, and it was delivered at that time."""
-        self.row(marker, n, "delivered", delivered_ms=ms(at), **row)
+        self.row(marker, n, "delivered", delivered_ms=_ms(at), **row)
         self.goes(n, None, "queued", at - 0.1)
         self.goes(n, "queued", "delivered", at)
 
@@ -75,11 +74,11 @@ class Scene:
             "reason": None,
             "attempt_count": 1,
             "generation": 0,
-            "created_ms": ms(1.0),
-            "queued_ms": ms(1.0),
-            "due_ms": ms(1.0),
+            "created_ms": _ms(1.0),
+            "queued_ms": _ms(1.0),
+            "due_ms": _ms(1.0),
             "delivered_ms": None,
-            "expires_ms": ms(96 * 3600),
+            "expires_ms": _ms(96 * 3600),
             "duplicate_of": None,
             "marker": marker,
             "digest": None if marker is None else f"of {marker}",
@@ -102,7 +101,7 @@ class Scene:
                 "attempts": 1,
                 "generation_before": 0,
                 "generation": 0,
-                "at_ms": ms(at),
+                "at_ms": _ms(at),
             }
             | given
         )
@@ -112,8 +111,8 @@ class Scene:
             {
                 "message_id": number(n),
                 "attempt": 1,
-                "started_ms": ms(at),
-                "ended_ms": ms(at),
+                "started_ms": _ms(at),
+                "ended_ms": _ms(at),
                 "outcome": "retry",
                 "reason": "unstorable",
             }
@@ -137,8 +136,6 @@ class Scene:
             for one, digest in self.shown.items()
         ]
         self._write("shown.jsonl", shown)
-        lost = [{"wall": START + at, "count": 9} for at in self.reclaimed]
-        self._write("reclaimed.jsonl", lost)
         redis = {"queues": {"example.com:messages": self.queue}}
         (self.folder / "redis.json").write_text(json.dumps(redis))
         (self.folder / "run.json").write_text(json.dumps(self.run))
@@ -157,5 +154,5 @@ def _times(at: float) -> dict[str, Any]:
     return {"mono": int(at * 1e9), "wall": START + at}
 
 
-def ms(at: float) -> int:
+def _ms(at: float) -> int:
     return int((START + at) * 1000)

@@ -10,7 +10,7 @@ import pytest
 from tests.chaos import checker
 from tests.chaos.checker.recoveries import ENOUGH
 from tests.chaos.checker.verdict import judge
-from tests.unit.chaos.scenes import Scene, ms, number
+from tests.unit.chaos.scenes import Scene, number
 
 
 @pytest.fixture
@@ -233,21 +233,6 @@ def test_who_is_held_up_by_anothers_retry_breaks_i4(scene: Scene) -> None:
     scene.accepted("second", 3)
     scene.delivered("second", 3, at=4.5)
     assert broken(scene) == {"I4"}
-
-
-@pytest.mark.parametrize(("frozen", "expected"), [(10.0, set()), (25.0, {"I4"})])
-def test_who_waits_while_lost_leases_come_back_is_not_held_up_by_a_retry(
-    scene: Scene, frozen: float, expected: set[str]
-) -> None:
-    scene.fault("freeze", "worker-1", frozen, frozen + 0.1)
-    scene.accepted("reluctant", 2, at=39.0)
-    scene.delivered("reluctant", 2, at=47.0, queued_ms=ms(39.0), due_ms=ms(39.0))
-    scene.retried(2, at=39.5)
-    scene.accepted("second", 3, at=40.5)
-    scene.delivered("second", 3, at=44.0, queued_ms=ms(40.5))
-    assert broken(scene) == {"I4"}
-    scene.reclaimed = [40.2]
-    assert broken(scene) == expected
 
 
 def test_what_still_waits_at_the_end_is_stuck(scene: Scene) -> None:

@@ -4,7 +4,7 @@ import re
 
 from redis.crc import key_slot
 
-from gatepost.queue.keys import NAMES, PRIORITIES, PartitionKeys, lua_names
+from gatepost.queue.keys import NAMES, READY_LISTS, PartitionKeys, lua_names
 
 
 def test_all_keys_of_a_partition_share_a_slot() -> None:
@@ -38,6 +38,6 @@ def test_lua_names_the_keys_in_the_order_in_which_they_are_declared() -> None:
     assert names.split(", ") == [name.upper() for name in NAMES]
     assert numbers.split(", ") == [f"KEYS[{n}]" for n in range(1, len(NAMES) + 1)]
     declared = PartitionKeys("q", 0).declared
-    assert [declared[int(ready) + n - 1] for n in PRIORITIES] == [
-        f"{{q/0}}:ready:{n}".encode() for n in PRIORITIES
+    assert [declared[int(ready) + n - 1] for n in READY_LISTS] == [
+        f"{{q/0}}:ready:{n}".encode() for n in READY_LISTS
     ]

@@ -14,7 +14,8 @@ OPERATIONS = sorted(FOLDER.glob("*.lua"))
 SHARED = sorted((FOLDER / "shared").glob("*.lua"))
 READING = {"exposed", "missing", "peek", "stats"}
 # What a script may call a key by: the declared names, and locals that are one of the ready lists.
-KEY = re.compile(r"(?:%s|KEYS\[READY \+ priority\]|list|unpack\(KEYS, READY \+ 1\))[,)]")
+READY = r"KEYS\[READY(?: \+ (?:priority|list_of\(record\)))?\]|unpack\(KEYS, READY\)"
+KEY = re.compile(rf"(?:%s|{READY}|list)[,)]")
 WALKING = {
     *("HGETALL", "HKEYS", "HVALS", "KEYS", "LINSERT", "LPOS", "LREM", "SCAN", "SMEMBERS", "SORT"),
     *("ZCOUNT", "ZLEXCOUNT", "ZRANGEBYLEX", "ZRANGEBYSCORE", "ZREVRANGE"),

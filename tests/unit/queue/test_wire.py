@@ -74,9 +74,9 @@ def test_an_unknown_id_is_peeked_as_nothing() -> None:
 
 
 def test_what_is_in_no_other_place_is_in_line() -> None:
-    stats = read_stats([20, 1, 2, 3, 4, 5, *[1] * 10])
+    stats = read_stats([20, 1, 2, 3, 4, 5, 3, *[1] * 10])
 
-    assert stats.in_line == 20 - 1 - 2 - 10
+    assert stats.in_line == 20 - 1 - 2 - 3 - 10
     assert stats.waiting == 20
 
 

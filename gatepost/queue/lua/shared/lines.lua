@@ -48,7 +48,7 @@ local function let_first_go(line)
   if due * 1000 > now_us() then
     redis.call('ZADD', DELAYED, due, id)
   else
-    wait_at_tail(priority_of(record), id)
+    wait_at_tail(record, id)
     ring()
   end
 end
@@ -63,7 +63,7 @@ end
 -- Takes a waiting id out of the place it is in: ready, delayed, or behind another.
 local function leave_place(record, id)
   if redis.call('ZREM', DELAYED, id) == 1 or not may_go(record, id) then return end
-  leave_ghost(priority_of(record), id)
+  leave_ghost(record, id)
 end
 
 -- An id whose delivery came to nothing waits again: one that was reserved at the head, where it
@@ -72,8 +72,8 @@ end
 local function put_back(record, id)
   if not may_go(record, id) then return end
   if has(record, COUNTED) then
-    wait_at_head(priority_of(record), id)
+    wait_at_head(record, id)
   else
-    wait_at_tail(priority_of(record), id)
+    wait_at_tail(record, id)
   end
 end

@@ -8,7 +8,7 @@
 -- counts. The tag is zero unless the message is leased.
 local HEAD, HEAD_SIZE = '>BBI4I4I8I8c8', 34
 local TAIL, FULL_SIZE = '>c16I6I8', 64
-local ORDERED, ALONE, COUNTED = 1, 2, 4
+local ORDERED, COUNTED, ALONE = 1, 4, 8
 local NO_TAG = string.rep('\0', 8)
 
 local function has(record, flag)
@@ -34,6 +34,11 @@ end
 
 local function priority_of(record)
   return string.byte(record, 2)
+end
+
+-- Which ready list it waits in: that of its priority, or the one of those to be reserved alone.
+local function list_of(record)
+  return has(record, ALONE) and 0 or priority_of(record)
 end
 
 local function enqueued_of(record)

@@ -37,7 +37,7 @@ DOMAINS = [
 
 def stats(waiting: int, **given: Any) -> Stats:
     whole = {"leased": 0, "delayed": 0, "in_line": 0, "dead": 0, "exposed": 0, "oldest_ms": 0}
-    return Stats(ready={5: waiting}, **(whole | given))
+    return Stats(ready={5: waiting}, alone=0, **(whole | given))
 
 
 FLOWS = {

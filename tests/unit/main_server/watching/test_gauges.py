@@ -20,7 +20,7 @@ def _forget() -> Iterator[None]:
 
 
 def stats(waiting: int, oldest_ms: int = 0) -> Stats:
-    return Stats({1: waiting, 10: 1}, 2, 3, 4, 5, 6, oldest_ms)
+    return Stats({1: waiting, 10: 1}, 0, 2, 3, 4, 5, 6, oldest_ms)
 
 
 def shown(name: str, **labels: str) -> float:
