@@ -6,7 +6,7 @@ import socket
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from gatepost.service.live import State
-from gatepost.service.sockets import reset, shut
+from gatepost.service.sockets import reset, shut, untaken
 from gatepost.service.turned_away import Bound
 from gatepost.service.writing import HIGH_WATER, OneWrite, Patience
 
@@ -30,7 +30,7 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=HIGH_WATER)
         self.transport = OneWrite(transport, self.loop)  # type: ignore[assignment]
-        self.patience = Patience(transport, self._give_up)
+        self.patience = Patience(self._untaken, self._give_up)
         self.last = self.server_state.live.is_former(transport.get_extra_info("ssl_object"))
         if self.stopping:  # this handshake was under way when the others were told
             self.shutdown()
@@ -57,7 +57,13 @@ class Connection(HttpToolsProtocol):
         if self.cycle is None:
             return True
         answered = self.cycle.response_complete and not self.pipeline
-        return answered and not self.transport.get_write_buffer_size()
+        return answered and not self._untaken()
+
+    def _untaken(self) -> int:
+        """By us and by the kernel. Between them TLS has a buffer that says nothing of itself, and
+        is empty once the kernel's is."""
+        kernel = 0 if self.sock is None else untaken(self.sock)
+        return int(self.transport.get_write_buffer_size()) + kernel
 
     def hang_up(self) -> None:
         """At once; what was not taken of its answers is thrown away."""
@@ -112,7 +118,7 @@ class Connection(HttpToolsProtocol):
         """Once the answer is taken: a peer who reads slowly is waited for as any other is."""
         if self not in self.connections:
             return
-        if self.transport.get_write_buffer_size():
+        if self._untaken():
             if not self.patience.begun:
                 self.patience.begin()
             self.loop.call_later(GOODBYE_SECONDS, self._abort)

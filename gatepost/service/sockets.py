@@ -1,8 +1,11 @@
 """What the kernel keeps for a connection is bounded too: it isn't counted as ours, and yet it is
 this machine's memory."""
 
+import fcntl
 import socket
 import struct
+import sys
+import termios
 from contextlib import suppress
 
 SEND_BYTES = 128 * 1024
@@ -17,6 +20,14 @@ def bound(listener: socket.socket) -> None:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
     if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNTAKEN_MS)
+
+
+def untaken(sock: socket.socket) -> int:
+    """What the kernel keeps for the peer, in bytes; 0 if the connection has gone already."""
+    with suppress(OSError, ValueError):
+        size = fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4))
+        return int.from_bytes(size, sys.byteorder)
+    return 0
 
 
 def reset(sock: socket.socket) -> None:

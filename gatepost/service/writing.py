@@ -53,8 +53,8 @@ class OneWrite:
 class Patience:
     """With a peer who leaves his answers unread: it ends unless he takes some of them in time."""
 
-    def __init__(self, transport: Any, at_end: Callable[[], None]) -> None:
-        self._transport = transport
+    def __init__(self, untaken: Callable[[], int], at_end: Callable[[], None]) -> None:
+        self._untaken = untaken
         self._at_end = at_end
         self._left = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -64,7 +64,7 @@ class Patience:
         return self._timer is not None
 
     def begin(self) -> None:
-        self._left = self._transport.get_write_buffer_size()
+        self._left = self._untaken()
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(PATIENCE_SECONDS, self._look)
 
@@ -74,7 +74,7 @@ class Patience:
             self._timer = None
 
     def _look(self) -> None:
-        if self._left - self._transport.get_write_buffer_size() < PROGRESS:
+        if self._left - self._untaken() < PROGRESS:
             self._at_end()
         else:
             self.begin()

@@ -93,6 +93,8 @@ class Asked:
     path: str
     headers: dict[str, str]
     body: bytes
+    peer: str
+    """The common name of its certificate."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +221,9 @@ class Gateway:
 
             def _any(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                asked = Asked(self.command, self.path, dict(self.headers), body)
+                subject = dict(one[0] for one in self.connection.getpeercert()["subject"])
+                peer = subject["commonName"]
+                asked = Asked(self.command, self.path, dict(self.headers), body, peer)
                 with gateway._lock:
                     gateway.asked.append(asked)
                     told = gateway.answer(asked)

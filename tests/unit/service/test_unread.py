@@ -1,11 +1,8 @@
 """Who asks and doesn't read the answer: cut off in time, and worth little memory meanwhile."""
 
 import asyncio
-import fcntl
 import socket
 import ssl
-import struct
-import termios
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,7 +11,7 @@ import pytest
 import uvloop
 
 from gatepost.identity import Role
-from gatepost.service import sockets, writing
+from gatepost.service import connection, sockets, writing
 from gatepost.service.asgi import Receive, Scope, Send, respond
 from gatepost.service.http import PIPELINED
 from gatepost.service.live import Live
@@ -26,6 +23,7 @@ from tests.heard import HeardLog, until
 
 ANSWER = b"x" * 300_000
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+LAST = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 ENOUGH = 64 << 10
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
@@ -38,17 +36,15 @@ class Place:
         self.port = port
         self.live = live
         self.asked = 0
+        self.answer = ANSWER
 
     async def app(self, _scope: Scope, _receive: Receive, send: Send) -> None:
         self.asked += 1
-        await respond(send, 200, ANSWER)
+        await respond(send, 200, self.answer)
 
     def unsent(self) -> int:
         """What the kernel keeps for its peers, in bytes."""
-        return sum(
-            struct.unpack("i", fcntl.ioctl(one.sock.fileno(), termios.TIOCOUTQ, b"\0" * 4))[0]
-            for one in self.live.connections
-        )
+        return sum(sockets.untaken(one.sock) for one in self.live.connections)
 
     def connect(self, context: ssl.SSLContext | None) -> socket.socket:
         """Blocks: it is called in a thread. What it receives is its own affair."""
@@ -136,6 +132,31 @@ def test_who_reads_slowly_is_waited_for(
                     assert piece
                     got += len(piece)
                     await asyncio.sleep(0.01)
+        assert log.of("connections.refused") == []
+
+    run(scene())
+
+
+def test_who_reads_the_last_answer_slowly_is_waited_for_too(
+    monkeypatch: pytest.MonkeyPatch, run: Run, sides: Sides
+) -> None:
+    """Until the connection may end: it is cut only once there is nothing left to take."""
+    monkeypatch.setattr(connection, "GOODBYE_SECONDS", 0.05)
+    monkeypatch.setattr(writing, "PROGRESS", 1)
+
+    async def scene() -> None:
+        log, got = HeardLog(), 0
+        async with opened(log, sides[0]) as place:
+            place.answer = ANSWER * 4
+            peer = await asyncio.to_thread(place.connect, sides[1])
+            with peer:
+                await asyncio.to_thread(peer.sendall, LAST)
+                while got < len(place.answer):
+                    piece = await asyncio.to_thread(peer.recv, 1 << 14)
+                    assert piece, f"cut off after {got} of {len(place.answer)} bytes"
+                    got += len(piece)
+                    await asyncio.sleep(0.002)
+            await until(lambda: not place.live.connections)
         assert log.of("connections.refused") == []
 
     run(scene())

@@ -10,6 +10,7 @@ import pytest
 from gatepost.contract import Settlement
 from gatepost.envelope import Envelope
 from main_server.failed import service
+from tests.factories import changed
 from tests.integration.main_server.conftest import Room, offer, open_row, results, settlement
 from tests.integration.main_server.failed.redriving import now
 from tests.integration.main_server.town import SUPER
@@ -68,6 +69,16 @@ def test_what_says_the_same_is_a_duplicate(room: Room, ways: tuple[str, str]) ->
     assert row is not None
     assert (row["status"], row["duplicate_of"]) == ("duplicate", first.message_id.bytes)
     assert row["encrypted_body"] is None
+
+
+def test_what_can_not_be_opened_is_nobodys_duplicate(room: Room) -> None:
+    """Whose key it names isn't sure: what it is under would hide that it was lost."""
+    good = room.envelope(key_mac=KEY, payload_mac=PAYLOAD)
+    bad = changed(room.envelope(key_mac=KEY, payload_mac=PAYLOAD), sealed=b"x" * 200)
+    raws = {one: offer(one).envelope for one in (good, bad)}
+    room.settle(*(settlement(one, 5, envelope=raw) for one, raw in raws.items()))
+    assert room.status(good.message_id) == ("failed", "refused", 5)
+    assert room.status(bad.message_id) == ("failed", "unreadable", 5)
 
 
 @pytest.mark.parametrize("again", WAYS)
