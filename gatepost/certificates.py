@@ -126,6 +126,10 @@ def reading(what: str) -> Iterator[None]:
         raise
     except Exception:
         raise Unreadable(f"{what} can't be read") from None
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":  # of Rust; pyo3 makes it no Exception
+            raise Unreadable(f"{what} can't be read") from None
+        raise
 
 
 def _seen(certificate: x509.Certificate) -> x509.Certificate:

@@ -23,6 +23,7 @@ from gatepost.certificates import (
     read_private_key,
     read_question,
     read_request,
+    reading,
     signed_by,
 )
 from gatepost.errors import BadIdentity, Invalid
@@ -127,6 +128,15 @@ def test_what_is_none_at_all_is_unreadable(read: Callable[[bytes], Any]) -> None
     for data in (b"", b"\x30\x00", b"\0" * 99, b"-----BEGIN", b"\xff" * 9, b"\x30\x84\xff\xff"):
         with pytest.raises(Unreadable):
             read(data)
+
+
+def test_what_makes_the_reader_itself_fail_is_unreadable() -> None:
+    """Rust's panics are no Exception to Python: one would end the process that reads."""
+    panic = type("PanicException", (BaseException,), {})
+    with pytest.raises(Unreadable), reading("the certificate"):
+        raise panic()
+    with pytest.raises(KeyboardInterrupt), reading("the certificate"):
+        raise KeyboardInterrupt
 
 
 def test_one_without_names_is_for_no_host(signer: Signer) -> None:
