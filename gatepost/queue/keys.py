@@ -15,7 +15,7 @@ states.
 | expiry_odd   | ZSET   | id → when it expires, of those that came out of order or stay long      |
 | lines        | ZSET   | line + place + id, by bytes: the ordered ids of each key, first to last |
 | ghosts       | HASH   | class + id → occurrences in that ready list to be skipped; class → sum  |
-| turns        | HASH   | whose turn it is when several priorities wait                           |
+| turns        | HASH   | whose turn it is where several priorities wait, or some alone           |
 | exposed      | SET    | ids that only Redis has                                                 |
 | dead         | ZSET   | id → when (ms) × 16 + reason; no payload                                |
 | signal       | LIST   | at most one token: "look at the ready lists"                            |

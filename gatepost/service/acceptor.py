@@ -12,6 +12,9 @@ from gatepost.service.http import BoundedHttp
 from gatepost.service.sockets import reset
 
 HANDSHAKE_SECONDS = 5
+SHUTDOWN_SECONDS = 120
+"""So long TLS waits by itself for the rest of an answer to be taken: a connection that we close
+looks after that, and ends sooner."""
 NO_FILES_SECONDS = 0.5
 """So long nobody is taken when there are no more files to be had."""
 
@@ -28,7 +31,13 @@ class Acceptor:
     ) -> None:
         self._sock = sock
         self._options: dict[str, Any] = (
-            {"ssl": tls, "ssl_handshake_timeout": HANDSHAKE_SECONDS} if tls else {}
+            {
+                "ssl": tls,
+                "ssl_handshake_timeout": HANDSHAKE_SECONDS,
+                "ssl_shutdown_timeout": SHUTDOWN_SECONDS,
+            }
+            if tls
+            else {}
         )
         self._crowd = crowd
         self._make = make

@@ -2,11 +2,12 @@
 
 import asyncio
 import socket
+from functools import partial
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from gatepost.service.live import State
-from gatepost.service.sockets import reset, shut, untaken
+from gatepost.service.sockets import reset, shut, taken, untaken
 from gatepost.service.turned_away import Bound
 from gatepost.service.writing import HIGH_WATER, OneWrite, Patience
 
@@ -14,6 +15,10 @@ FIRST_REQUEST_SECONDS = 20
 GOODBYE_SECONDS = 2.0
 """TLS says goodbye in two steps: who doesn't take the second is not waited for longer than this.
 Nor is the first request of who came just before it was time to stop."""
+GOODBYE_BYTES = 24
+"""So long it is in TLS 1.3. A peer who has vanished never takes it."""
+SETTLED_SECONDS = 0.05
+"""A loop that was busy may have written nothing while the kernel's buffer ran empty."""
 
 
 class Connection(HttpToolsProtocol):
@@ -29,8 +34,8 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=HIGH_WATER)
-        self.transport = OneWrite(transport, self.loop)  # type: ignore[assignment]
-        self.patience = Patience(self._untaken, self._give_up)
+        self.transport = OneWrite(transport, self.loop, self._say_goodbye)  # type: ignore[assignment]
+        self.patience = Patience(self._taken, self._give_up)
         self.last = self.server_state.live.is_former(transport.get_extra_info("ssl_object"))
         if self.stopping:  # this handshake was under way when the others were told
             self.shutdown()
@@ -60,10 +65,13 @@ class Connection(HttpToolsProtocol):
         return answered and not self._untaken()
 
     def _untaken(self) -> int:
-        """By us and by the kernel. Between them TLS has a buffer that says nothing of itself, and
-        is empty once the kernel's is."""
+        """By us and by the kernel. Between them TLS has a buffer that says nothing of itself; the
+        kernel's is full as long as there is something in it."""
         kernel = 0 if self.sock is None else untaken(self.sock)
         return int(self.transport.get_write_buffer_size()) + kernel
+
+    def _taken(self) -> int:
+        return 0 if self.sock is None else taken(self.sock)
 
     def hang_up(self) -> None:
         """At once; what was not taken of its answers is thrown away."""
@@ -88,39 +96,32 @@ class Connection(HttpToolsProtocol):
 
     def shutdown(self) -> None:
         """Who has only just come has a request on the way, which gets its answer."""
+        leave = super().shutdown
         if self.cycle is None:
-            self.loop.call_later(GOODBYE_SECONDS, self._leave)
+            self.loop.call_later(GOODBYE_SECONDS, leave)
         else:
-            self._leave()
-
-    def _leave(self) -> None:
-        super().shutdown()
-        self._abort_if_closing()
-
-    def timeout_keep_alive_handler(self) -> None:
-        super().timeout_keep_alive_handler()
-        self._abort_if_closing()
+            leave()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self.server_state.live.crowd.rests(self)
-        self._abort_if_closing()
 
-    def _abort_if_closing(self) -> None:
+    def _say_goodbye(self) -> None:
         """A client's pool doesn't look at a connection that it isn't using.
 
         It would hold a service that stops up until its requests' time is over.
         """
-        if self.transport.is_closing():
-            self.loop.call_later(GOODBYE_SECONDS, self._abort)
+        self.loop.call_later(GOODBYE_SECONDS, self._abort)
 
-    def _abort(self) -> None:
+    def _abort(self, *, settled: bool = False) -> None:
         """Once the answer is taken: a peer who reads slowly is waited for as any other is."""
         if self not in self.connections:
             return
-        if self._untaken():
+        if self._untaken() > GOODBYE_BYTES:
             if not self.patience.begun:
                 self.patience.begin()
             self.loop.call_later(GOODBYE_SECONDS, self._abort)
-        else:
+        elif settled:
             self.transport.abort()
+        else:
+            self.loop.call_later(SETTLED_SECONDS, partial(self._abort, settled=True))

@@ -12,6 +12,8 @@ SEND_BYTES = 128 * 1024
 """What is written and not yet taken. Left to itself, the kernel lets it grow to 4 MB."""
 UNTAKEN_MS = 30_000
 """So long a peer may take nothing of it, also after we have closed."""
+_ACKNOWLEDGED = slice(120, 128)
+"""Where Linux says it: `tcpi_bytes_acked` of `struct tcp_info`."""
 _AT_ONCE = struct.pack("ii", 1, 0)
 
 
@@ -27,6 +29,14 @@ def untaken(sock: socket.socket) -> int:
     with suppress(OSError, ValueError):
         size = fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4))
         return int.from_bytes(size, sys.byteorder)
+    return 0
+
+
+def taken(sock: socket.socket) -> int:
+    """What the peer has acknowledged, in bytes, since the connection began."""
+    with suppress(OSError):
+        info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _ACKNOWLEDGED.stop)
+        return int.from_bytes(info[_ACKNOWLEDGED], sys.byteorder)
     return 0
 
 

@@ -20,9 +20,12 @@ class OneWrite:
     uvicorn writes the head of an answer and its body apart: two TLS records, two system calls.
     """
 
-    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, transport: Any, loop: asyncio.AbstractEventLoop, at_close: Callable[[], None]
+    ) -> None:
         self._transport = transport
         self._loop = loop
+        self._at_close = at_close
         self._parts: list[bytes] = []
         self._size = 0
 
@@ -41,8 +44,11 @@ class OneWrite:
             self._flush()
 
     def close(self) -> None:
+        if self._transport.is_closing():
+            return
         self._flush()
         self._transport.close()
+        self._at_close()
 
     def _flush(self) -> None:
         parts, self._parts, self._size = self._parts, [], 0
@@ -53,10 +59,10 @@ class OneWrite:
 class Patience:
     """With a peer who leaves his answers unread: it ends unless he takes some of them in time."""
 
-    def __init__(self, untaken: Callable[[], int], at_end: Callable[[], None]) -> None:
-        self._untaken = untaken
+    def __init__(self, taken: Callable[[], int], at_end: Callable[[], None]) -> None:
+        self._taken = taken
         self._at_end = at_end
-        self._left = 0
+        self._before = 0
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -64,7 +70,7 @@ class Patience:
         return self._timer is not None
 
     def begin(self) -> None:
-        self._left = self._untaken()
+        self._before = self._taken()
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(PATIENCE_SECONDS, self._look)
 
@@ -74,7 +80,7 @@ class Patience:
             self._timer = None
 
     def _look(self) -> None:
-        if self._left - self._untaken() < PROGRESS:
+        if self._taken() - self._before < PROGRESS:
             self._at_end()
         else:
             self.begin()

@@ -214,8 +214,8 @@ class Model:
     def reclaim(self) -> int:
         over = [m for m in self.messages.values() if m.place == "leased"]
         over = [message for message in over if message.ends < self.now * 1000]
-        for message in sorted(over, key=lambda message: message.ends, reverse=True):
-            message.alone = True
+        for message in sorted(over, key=lambda message: message.ends):
+            message.alone, message.counted = True, False
             self.put_back(message)
         return len(over)
 

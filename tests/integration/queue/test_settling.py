@@ -216,6 +216,44 @@ async def test_a_lease_that_runs_is_not_reclaimed(queue: Queue, clock: TestClock
     assert await queue.acknowledge(held) == [True]
 
 
+async def test_what_loses_its_lease_again_joins_behind_the_others(
+    queue: Queue, clock: TestClock
+) -> None:
+    """Or a few that kill each worker would keep all others from their second try."""
+    # Given two messages that lost their leases, of which the first one does so again
+    bad, other = entries(2)
+    await queue.enqueue([bad, other])
+    await queue.reserve(2, 30)
+    await clock.advance(31)
+    await queue.reclaim()
+    assert [d.id for d in await queue.reserve(1, 30)] == [bad.id]
+    await clock.advance(31)
+    await queue.reclaim()
+
+    # When they are reserved, I expect the other one's turn first
+    assert [d.id for _ in range(2) for d in await queue.reserve(1, 30)] == [other.id, bad.id]
+
+
+async def test_a_ghost_of_its_first_life_takes_nobodys_turn(queue: Queue, clock: TestClock) -> None:
+    # Given one that goes alone, is removed, comes again, and loses its lease again
+    first, again, last = entries(3)
+    await queue.enqueue([first, again, last])
+    await queue.reserve(3, 30)
+    await clock.advance(31)
+    await queue.reclaim()
+    await queue.remove([again.id])
+    await queue.enqueue([again])
+    while found := await queue.reserve(1, 10):
+        if found[0].id == again.id:
+            break
+    await clock.advance(31)
+    await queue.reclaim()
+
+    # When all are reserved, I expect each once
+    taken = [d.id for _ in range(4) for d in await queue.reserve(1, 30)]
+    assert sorted(taken) == sorted([first.id, again.id, last.id])
+
+
 async def test_reclaimed_messages_keep_their_order(queue: Queue, clock: TestClock) -> None:
     # Given two batches whose worker died
     first, second = entries(3), entries(3)

@@ -137,12 +137,13 @@ def test_who_reads_slowly_is_waited_for(
     run(scene())
 
 
+@pytest.mark.parametrize("run", ["uvloop"], indirect=True)
 def test_who_reads_the_last_answer_slowly_is_waited_for_too(
     monkeypatch: pytest.MonkeyPatch, run: Run, sides: Sides
 ) -> None:
-    """Until the connection may end: it is cut only once there is nothing left to take."""
+    """At ten times the pace that is the least, and for longer than our patience."""
     monkeypatch.setattr(connection, "GOODBYE_SECONDS", 0.05)
-    monkeypatch.setattr(writing, "PROGRESS", 1)
+    monkeypatch.setattr(writing, "PATIENCE_SECONDS", 0.5)
 
     async def scene() -> None:
         log, got = HeardLog(), 0
@@ -155,8 +156,32 @@ def test_who_reads_the_last_answer_slowly_is_waited_for_too(
                     piece = await asyncio.to_thread(peer.recv, 1 << 14)
                     assert piece, f"cut off after {got} of {len(place.answer)} bytes"
                     got += len(piece)
-                    await asyncio.sleep(0.002)
+                    await asyncio.sleep(len(piece) / (20 * writing.PROGRESS))
             await until(lambda: not place.live.connections)
+        assert log.of("connections.refused") == []
+
+    run(scene())
+
+
+def test_who_has_vanished_holds_up_no_stop(
+    monkeypatch: pytest.MonkeyPatch, run: Run, sides: Sides
+) -> None:
+    """The last that TLS says to such a peer is acknowledged by nobody."""
+    monkeypatch.setattr(connection, "GOODBYE_SECONDS", 0.1)
+    monkeypatch.setattr(writing, "PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(connection, "untaken", lambda _: 24)
+
+    async def scene() -> None:
+        log = HeardLog()
+        async with opened(log, sides[0]) as place:
+            peer = await asyncio.to_thread(place.connect, sides[1])
+            await asyncio.to_thread(peer.sendall, GET)
+            got = 0
+            while got < len(place.answer):
+                piece = await asyncio.to_thread(peer.recv, 1 << 16)
+                assert piece
+                got += len(piece)
+        peer.close()
         assert log.of("connections.refused") == []
 
     run(scene())

@@ -65,15 +65,3 @@ local function leave_place(record, id)
   if redis.call('ZREM', DELAYED, id) == 1 or not may_go(record, id) then return end
   leave_ghost(record, id)
 end
-
--- An id whose delivery came to nothing waits again: one that was reserved at the head, where it
--- came from. One that was taken because it has expired has left its ghost in the list, so it joins
--- behind it: of equal ids in a list the foremost must be the ghosts.
-local function put_back(record, id)
-  if not may_go(record, id) then return end
-  if has(record, COUNTED) then
-    wait_at_head(record, id)
-  else
-    wait_at_tail(record, id)
-  end
-end
