@@ -65,7 +65,13 @@ class Disk:
             os.close(descriptor)
 
     def empty(self) -> None:
+        """For good: a power cut must not bring back what fills the disk."""
         self._ballast.unlink(missing_ok=True)
+        descriptor = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
     @property
     def _ballast(self) -> Path:

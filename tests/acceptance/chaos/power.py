@@ -22,7 +22,11 @@ def main(folder: Path) -> None:
     disk.fill(None)
     status = os.statvfs(disk.folder)
     assert status.f_bavail == 0, status
+    sync(disk.folder / "ballast")  # as the kernel does it by itself within seconds
     disk.empty()
+    disk.cut_power()
+    disk.power_up()
+    assert os.statvfs(disk.folder).f_bavail > 0, "it is full again"
     write(disk.folder / "room", bytes(10_000_000), sync=True)
 
 
@@ -32,6 +36,11 @@ def error_of_writing(file: Path) -> int | None:
     except OSError as error:
         return error.errno
     return None
+
+
+def sync(file: Path) -> None:
+    with file.open("rb") as stream:
+        os.fsync(stream.fileno())
 
 
 def write(file: Path, data: bytes, *, sync: bool) -> None:

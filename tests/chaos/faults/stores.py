@@ -80,7 +80,11 @@ class SomeRefused(Fault):
 
 
 class DiskFull(Fault):
-    """No block is left for the target ("redis", "mariadb"), or for either ("disk")."""
+    """No block is left for the target ("redis", "mariadb"), or for either ("disk").
+
+    They run before it begins: a MariaDB that starts on a full disk looks again each minute only,
+    and would be away for long after the fault.
+    """
 
     name: ClassVar[str] = "disk-full"
 
@@ -89,6 +93,8 @@ class DiskFull(Fault):
 
     def begin(self, site: Site) -> None:
         assert site.disk is not None
+        for store in STORES if self.target == "disk" else [self.target]:
+            site.wait_ready(store)
         spared = {"redis": site.mariadb.owner, "mariadb": site.redis.owner}.get(self.target)
         site.disk.fill(spared.uid if spared else None)
 
