@@ -36,9 +36,8 @@ from main_server.edge.endpoints import create_router as create_edge_router
 from main_server.failed.endpoints import create_router as create_failed_router
 from main_server.failed.loop import redrive_loop
 from main_server.failed.redrives import create_router as create_redrives_router
-from main_server.keys.key_file import read_master_keys
 from main_server.keys.loop import keys_loop
-from main_server.keys.master import MasterKeys
+from main_server.keys.master import MasterKeys, read_master_keys
 from main_server.keys.service import Keyring, open_keyring
 from main_server.messages.endpoints import create_posts
 from main_server.messages.endpoints import create_router as create_messages_router

@@ -4,7 +4,7 @@ from functools import partial
 
 from gatepost.service.entry import Service
 from main_server.ca.authority import load_authority
-from main_server.keys.key_file import read_master_keys
+from main_server.keys.master import read_master_keys
 from main_server.process import main
 from main_server.settings import MainServerSettings
 

@@ -25,10 +25,12 @@ from gatepost.identity import Identity, Role
 from infra.dev.engines import Engines, MariaServer
 from main_server import migrating
 from main_server.ca import repository as holders
+from main_server.clients import repository as clients
 from main_server.database import create_ledger_engine, transact
 from main_server.granting import Account, grant_publishing, grant_reading, grant_retaining
 from main_server.keys.data_keys import new_data_key
-from main_server.keys.master import KEY_BYTES, MasterKey, MasterKeys
+from main_server.keys.key_file import KEY_BYTES
+from main_server.keys.master import MasterKey, MasterKeys
 from main_server.keys.repository import add_data_keys
 from main_server.keys.service import open_keyring
 from main_server.messages.partitions import ensure_partitions
@@ -128,7 +130,7 @@ def _add_holders(connection: Connection, master: MasterKey, days: Iterable[date]
         holders.add_domain(connection, domain, None, now)
         for client in range(CLIENTS):
             identity = Identity(domain, Role.CLIENT, f"client-{client}")
-            holders.add_client(connection, identity, 100, 1000, now)
+            clients.add(connection, identity, 100, 1000, now)
             pairs = [(identity.client_id, day) for day in days]
             keys = [new_data_key(master, pair, now.replace(tzinfo=None)) for pair in pairs]
             add_data_keys(connection, keys)

@@ -25,6 +25,7 @@ from gatepost.content import Content, encode_content
 from gatepost.identity import Identity, Role
 from gatepost.ids import first_id_at
 from main_server.ca import repository as domains
+from main_server.clients import repository as clients
 from main_server.database import transact
 from main_server.keys import repository as keys
 from main_server.keys.data_keys import new_data_key, unwrap
@@ -107,7 +108,7 @@ def _add_holders(engine: Engine, population: Population, now: datetime) -> None:
             domains.add_domain(connection, domain, f"{domain}:messages", now)
             for client in population.clients(domain):
                 identity = Identity(domain, Role.CLIENT, client.partition(":")[2])
-                domains.add_client(connection, identity, 100, 1000, now)
+                clients.add(connection, identity, 100, 1000, now)
 
     transact(engine, add)
 

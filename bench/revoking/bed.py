@@ -22,11 +22,11 @@ from gatepost.revocation import Reason
 from gatepost.tls import TlsFiles, client_context
 from infra.dev.services import not_ready
 from infra.dev.stack import Stack
-from main_server.ca import repository
 from main_server.ca.authority import Order, Usage, load_authority, utc_now
 from main_server.ca.revocation import revoke
 from main_server.ca.revoked.repository import Selection
 from main_server.ca.service import issue
+from main_server.clients import repository as clients
 from main_server.database import create_ledger_engine, transact
 from main_server.settings import Database
 
@@ -62,7 +62,7 @@ class Bed:
         """A client of its own, whose certificate may be revoked."""
         holder = Identity(DOMAIN, Role.CLIENT, f"bench-{number}")
         now = from_ms(to_ms(utc_now()))
-        transact(self._engine, lambda c: repository.add_client(c, holder, RATE, BURST, now))
+        transact(self._engine, lambda c: clients.add(c, holder, RATE, BURST, now))
         return self._issue(holder)
 
     def revoke_many(self, number: int) -> None:

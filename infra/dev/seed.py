@@ -30,6 +30,7 @@ from main_server.ca.authority import (
 from main_server.ca.founding import init_authority, read_pins
 from main_server.ca.revocation import renew_lists
 from main_server.ca.service import Issued, issue
+from main_server.clients import repository as clients
 from main_server.database import create_ledger_engine, transact
 from main_server.granting import Account, grant_publishing, grant_reading, grant_retaining
 from main_server.retention.settings import RetentionSettings
@@ -110,7 +111,7 @@ def _add_clients(engine: Engine, identities: Sequence[Identity]) -> None:
         repository.add_domain(connection, DOMAIN, f"{DOMAIN}:messages", now)
         for identity in identities:
             if identity.role is Role.CLIENT:
-                repository.add_client(connection, identity, RATE_PER_SECOND, BURST, now)
+                clients.add(connection, identity, RATE_PER_SECOND, BURST, now)
 
     transact(engine, add)
 

@@ -14,7 +14,6 @@ from gatepost.errors import WrongRole
 from gatepost.holders import AnchorOrder, Registration
 from gatepost.identity import Identity, Role
 from gatepost.service.requests import context_of
-from main_server.admin.administrator import Administrator
 from main_server.admin.bodies import read
 from main_server.ca.anchors import service
 from main_server.ca.anchors.repository import list_anchors
@@ -22,6 +21,7 @@ from main_server.ca.holders import place_holder
 from main_server.ca.online import OnlineCa
 from main_server.context import Context
 from main_server.database import transact
+from main_server.users.administrator import Administrator
 
 
 def create_router(context: Context, admin: Any) -> APIRouter:

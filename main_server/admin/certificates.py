@@ -16,15 +16,17 @@ from gatepost.holders import (
 )
 from gatepost.identity import Role
 from gatepost.service.requests import context_of
-from main_server.admin.administrator import Administrator, note_look
+from main_server.admin.administrator import note_look
 from main_server.admin.bodies import read
 from main_server.admin.issuing import issue, renew
 from main_server.admin.looking import show
-from main_server.ca.holders import SERIAL, check_after, check_names
+from main_server.ca.holders import SERIAL, check_after
 from main_server.ca.listed.repository import MOST, Filter, Sorting, Status
 from main_server.ca.listing import describe, list_certificates
+from main_server.clients.names import check_names
 from main_server.context import Context
 from main_server.reading.endpoints import answer
+from main_server.users.administrator import Administrator
 
 
 class Wanted(BaseModel):

@@ -11,14 +11,16 @@ from gatepost.clock import iso, to_ms
 from gatepost.errors import FieldError, Invalid, NotFound
 from gatepost.holders import Client, ClientChange, ClientOrder, ClientPage
 from gatepost.identity import Identity, Role
-from main_server.admin.administrator import Administrator, note_look
+from main_server.admin.administrator import note_look
 from main_server.admin.bodies import read
-from main_server.ca.holders import CLIENT_ID, check_after, check_names, place_holder
+from main_server.ca.holders import CLIENT_ID, check_after, place_holder
 from main_server.ca.online import OnlineCa
 from main_server.clients import repository, service
+from main_server.clients.names import check_names
 from main_server.context import Context
 from main_server.database import transact
 from main_server.reading.endpoints import answer
+from main_server.users.administrator import Administrator
 
 MOST = 500
 RATES = range(1, 100_001)

@@ -13,11 +13,11 @@ from sqlalchemy import Engine
 from gatepost.clock import iso, to_ms
 from gatepost.expiry import DAYS, stage_of
 from gatepost.holders import Ending, Endings
-from main_server.admin.administrator import Administrator
 from main_server.ca.expiring import repository
 from main_server.context import Context
 from main_server.database import transact
 from main_server.reading.endpoints import answer
+from main_server.users.administrator import Administrator
 
 MOST = 50
 REMEMBERED = timedelta(days=7)

@@ -9,7 +9,6 @@ from gatepost.clock import iso, to_ms
 from gatepost.errors import BadOrder, Invalid
 from gatepost.holders import CertificateOrder, IssuedCertificate, RenewalOrder
 from gatepost.identity import Identity, Role
-from main_server.admin.administrator import Administrator
 from main_server.admin.looking import find
 from main_server.ca.authority import Usage
 from main_server.ca.founding import read_pins
@@ -18,6 +17,7 @@ from main_server.ca.online import OnlineCa
 from main_server.ca.pkcs12 import check_password, to_pkcs12
 from main_server.ca.requests import Asked, grant, succeed
 from main_server.ca.service import Certified, Issued
+from main_server.users.administrator import Administrator
 
 
 def issue(

@@ -10,13 +10,13 @@ from gatepost.certificates import Unreadable, read_certificate
 from gatepost.clock import iso, to_ms
 from gatepost.holders import CertificateDetail
 from gatepost.identity import Role
-from main_server.admin.administrator import Administrator
 from main_server.ca.listed.repository import Row, find_last_use, list_successors
 from main_server.ca.listing import describe, show_certificate
 from main_server.ca.online import OnlineCa
 from main_server.ca.parts import hosts_of
 from main_server.ca.requests import select
 from main_server.database import transact
+from main_server.users.administrator import Administrator
 
 
 def find(engine: Engine, ca: OnlineCa, serial: str, asker: Administrator) -> Row:

@@ -12,15 +12,17 @@ from gatepost.clock import from_ms, iso, to_ms
 from gatepost.errors import Invalid, NotFound
 from gatepost.holders import KeptToken, KeptTokens, MadeToken, TokenOrder
 from gatepost.identity import Identity, Role
-from main_server.admin.administrator import Administrator, note_look
+from main_server.admin.administrator import note_look
 from main_server.admin.bodies import read
 from main_server.ca.enrolment import make_token, withdraw
-from main_server.ca.holders import check_names, place_holder
+from main_server.ca.holders import place_holder
 from main_server.ca.online import OnlineCa
 from main_server.ca.tokens.repository import Kept, list_tokens
+from main_server.clients.names import check_names
 from main_server.context import Context
 from main_server.database import transact
 from main_server.reading.endpoints import answer
+from main_server.users.administrator import Administrator
 
 _NO_PAGE = "There is no such page."
 MOST = 500

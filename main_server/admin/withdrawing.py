@@ -13,7 +13,6 @@ from gatepost.errors import NotFound
 from gatepost.holders import Changed, Target
 from gatepost.revocation import Reason
 from gatepost.service.requests import context_of
-from main_server.admin.administrator import Administrator
 from main_server.admin.bodies import read
 from main_server.ca import revocation
 from main_server.ca.listed.repository import Filter
@@ -24,6 +23,7 @@ from main_server.ca.revoked.repository import Selection, list_revocable
 from main_server.context import Context
 from main_server.database import transact
 from main_server.reading.endpoints import answer
+from main_server.users.administrator import Administrator
 
 REVOKED, HELD, RELEASED = "certificate.revoked", "certificate.held", "certificate.released"
 _NONE = "No such certificate is in the ledger."

@@ -14,7 +14,7 @@ from main_server.audit.chain import Head, Link, parse_head
 from main_server.audit.search import Query, entries
 from main_server.audit.verify import verify as walk
 from main_server.audit.words import action_in_words, details_in_words, name_in_words
-from main_server.ca.holders import check_names
+from main_server.clients.names import check_names
 from main_server.commanding import in_words
 from main_server.database import create_ledger_engine
 from main_server.settings import DatabaseOnly

@@ -32,14 +32,6 @@ def parse_holder(text: str) -> Holder:
     return Holder(name, domain or None)
 
 
-def check_names(domain: str | None = None, name: str | None = None) -> None:
-    """Raises Invalid for what nobody can be called, before the ledger is asked for it."""
-    try:
-        Identity("any" if domain is None else domain, Role.CLIENT, "any" if name is None else name)
-    except BadIdentity as error:
-        raise Invalid(f"Nobody is called that: {error.detail}.") from None
-
-
 SERIAL = re.compile(r"\A[0-9a-f]{32}\Z")
 CLIENT_ID = re.compile(r"\A[a-z0-9.-]{1,128}:[A-Za-z0-9_-]{1,64}\Z")
 """What a page of a list ends with."""

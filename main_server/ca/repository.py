@@ -46,30 +46,11 @@ def add_domain(connection: Connection, domain: str, queue: str | None, now: date
     connection.execute(statement.on_duplicate_key_update(domain=domains.c.domain))
 
 
-def add_client(
-    connection: Connection, identity: Identity, rate: int, burst: int, now: datetime
-) -> None:
-    statement = insert(clients).values(
-        client_id=identity.client_id,
-        domain=identity.domain,
-        name=identity.name,
-        rate_per_second=rate,
-        burst=burst,
-        created_at=now,
-    )
-    connection.execute(statement.on_duplicate_key_update(client_id=clients.c.client_id))
-
-
 def find_domains(connection: Connection, name: str) -> list[str]:
     """Where somebody of that name is, or was."""
     held = select(certificates.c.domain).where(certificates.c.name == name)
     added = select(clients.c.domain).where(clients.c.name == name)
     return sorted(connection.execute(union(held, added)).scalars())
-
-
-def has_domain(connection: Connection, domain: str) -> bool:
-    query = select(domains.c.domain).where(domains.c.domain == domain)
-    return connection.execute(query).one_or_none() is not None
 
 
 def list_partners_domains(connection: Connection) -> list[str]:

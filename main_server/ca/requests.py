@@ -22,6 +22,7 @@ from main_server.ca.revoked.repository import Selection
 from main_server.ca.service import Cause, Certified, Claim, anybody, certify, issue
 from main_server.clients.service import ensure
 from main_server.database import transact
+from main_server.domains.repository import has_domain
 
 _NOT_GOOD = "It was revoked, is on hold, or was never finished: issue a new one instead."
 
@@ -79,7 +80,7 @@ def _give(
     claim: Claim = anybody,
 ) -> Certified:
     key = key_for(read_csr(csr), order) if csr is not None else None
-    if not transact(engine, partial(repository.has_domain, domain=order.identity.domain)):
+    if not transact(engine, partial(has_domain, domain=order.identity.domain)):
         raise NotFound(f"There is no domain {order.identity.domain}.")
     if order.identity.role is Role.CLIENT:
         ensure(engine, order.identity, now, cause.actor)

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, select, update
+from sqlalchemy.dialects.mysql import insert
 
 from gatepost.clock import from_ms, to_ms
+from gatepost.identity import Identity
 from main_server.tables import clients
 
 
@@ -37,6 +39,18 @@ def list_clients(
         query = query.where(clients.c.domain == domain)
     query = query.order_by(clients.c.client_id).limit(limit)
     return [Client(*row) for row in connection.execute(query)]
+
+
+def add(connection: Connection, identity: Identity, rate: int, burst: int, now: datetime) -> None:
+    statement = insert(clients).values(
+        client_id=identity.client_id,
+        domain=identity.domain,
+        name=identity.name,
+        rate_per_second=rate,
+        burst=burst,
+        created_at=now,
+    )
+    connection.execute(statement.on_duplicate_key_update(client_id=clients.c.client_id))
 
 
 def change(

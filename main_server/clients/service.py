@@ -10,11 +10,10 @@ from gatepost.errors import NameTaken, NotFound
 from gatepost.identity import Identity, Role
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
-from main_server.ca import repository as certificates
 from main_server.clients import repository
 from main_server.clients.repository import Client
 from main_server.database import transact
-from main_server.domains.repository import is_disabled
+from main_server.domains.repository import has_domain, is_disabled
 
 RATE_PER_SECOND, BURST = 100, 1_000
 NOBODY = "There is no such client."
@@ -86,9 +85,9 @@ def _add(
 ) -> Client:
     if identity.role is not Role.CLIENT:
         raise NotFound("Only the role client has clients.")
-    if not certificates.has_domain(connection, identity.domain):
+    if not has_domain(connection, identity.domain):
         raise NotFound(f"There is no domain {identity.domain}.")
-    certificates.add_client(connection, identity, rate, burst, from_ms(to_ms(now)))
+    repository.add(connection, identity, rate, burst, from_ms(to_ms(now)))
     details = {"rate_per_second": rate, "burst": burst}
     entry = Entry(actor, "client.created", identity.client_id, identity.domain, details)
     audit.append(connection, entry, now)

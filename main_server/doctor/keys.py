@@ -12,7 +12,7 @@ from gatepost.errors import ConfigurationError
 from main_server.ca.crl_file import read_crl_file
 from main_server.doctor import repository
 from main_server.doctor.asking import Here, here, of_ledger
-from main_server.keys.key_file import read_master_keys
+from main_server.keys.master import read_master_keys
 
 KEPT_IN = "/var/backups/gatepost/keys/keys.backup"
 """As in the sample of settings."""

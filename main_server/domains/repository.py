@@ -119,3 +119,8 @@ def _domains() -> Select[Any]:
 def _count(connection: Connection, members: Table) -> dict[str, int]:
     query = select(members.c.domain, func.count()).where(members.c.disabled_at.is_(None))
     return {row[0]: row[1] for row in connection.execute(query.group_by(members.c.domain))}
+
+
+def has_domain(connection: Connection, domain: str) -> bool:
+    query = select(_d.domain).where(_d.domain == domain)
+    return connection.execute(query).one_or_none() is not None

@@ -20,7 +20,7 @@ from gatepost.identity import INFRASTRUCTURE_DOMAIN, is_domain
 from gatepost.zones import zone_names
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
-from main_server.ca.holders import check_names
+from main_server.clients.names import check_names
 from main_server.database import transact
 from main_server.domains import repository
 from main_server.domains.repository import Domain

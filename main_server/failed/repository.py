@@ -151,12 +151,6 @@ def go_on(connection: Connection, redrive: Redrive, **values: Any) -> None:
     connection.execute(statement.values(**values))
 
 
-def stop_all_of(connection: Connection, actor: str, now: datetime) -> int:
-    """Of somebody who may not go on any more; how many there were."""
-    statement = update(redrives).where(_r.actor == actor, _r.state == "running")
-    return connection.execute(statement.values(state="stopped", ended_at=now)).rowcount
-
-
 def _redrives() -> Select[Any]:
     return select(*(_r[name] for name in Redrive.__slots__))
 

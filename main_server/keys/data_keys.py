@@ -23,7 +23,8 @@ from gatepost.ids import id_ms
 from main_server.database import transact
 from main_server.keys import repository
 from main_server.keys.destroyed.repository import erased_days, find_destroyed, kid_of
-from main_server.keys.master import KEY_BYTES, MasterKey, MasterKeys, data_purpose
+from main_server.keys.key_file import KEY_BYTES
+from main_server.keys.master import MasterKey, MasterKeys, data_purpose
 from main_server.keys.repository import DataKey, Pair
 from main_server.keys.rows.form import seal_row
 

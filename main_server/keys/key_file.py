@@ -12,14 +12,10 @@ from pathlib import Path
 from gatepost.errors import ConfigurationError
 from gatepost.safety import is_credential, too_wide
 from gatepost.whole_file import replace_file
-from main_server.keys.master import KEY_BYTES, MasterKey
 
+KEY_BYTES = 32
 _FEWEST_DIFFERENT_BYTES = 16
 """Of 32 random bytes, fewer differ from one another once in 10^13 times."""
-
-
-def read_master_keys(file: Path) -> list[MasterKey]:
-    return [MasterKey(key) for key in read_keys(file)]
 
 
 def read_keys(file: Path) -> list[bytes]:

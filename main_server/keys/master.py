@@ -8,13 +8,14 @@ import secrets
 from collections.abc import Callable, Sequence
 from datetime import date
 from hashlib import sha256
+from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from gatepost.errors import ConfigurationError, KeysUnavailable
+from main_server.keys.key_file import read_keys
 
-KEY_BYTES = 32
 _NONCE = 12
 
 
@@ -76,3 +77,7 @@ def service_purpose(purpose: str, kid: bytes) -> bytes:
 
 def data_purpose(key_id: int, client_id: str, day: date) -> bytes:
     return f"gatepost data key {key_id} {client_id} {day.isoformat()}".encode()
+
+
+def read_master_keys(file: Path) -> list[MasterKey]:
+    return [MasterKey(key) for key in read_keys(file)]

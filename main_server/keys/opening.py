@@ -12,8 +12,7 @@ from gatepost.safety import forbid_core_dumps
 from gatepost.settings import load
 from main_server.commanding import in_words
 from main_server.database import open_ledger
-from main_server.keys.key_file import read_master_keys
-from main_server.keys.master import MasterKeys
+from main_server.keys.master import MasterKeys, read_master_keys
 from main_server.settings import Keys, KeysOnly
 
 

@@ -17,8 +17,9 @@ from sqlalchemy import Connection, Engine
 from main_server.database import transact
 from main_server.keys import repository
 from main_server.keys.destroyed.repository import DestroyedKey, add_destroyed
+from main_server.keys.key_file import KEY_BYTES
 from main_server.keys.lifetimes import dies_at, is_due
-from main_server.keys.master import KEY_BYTES, MasterKey, MasterKeys, service_purpose
+from main_server.keys.master import MasterKey, MasterKeys, service_purpose
 from main_server.keys.repository import ServiceKey
 
 PURPOSES = ("sealing", "number_mac", "edge_mac", "access_token", "totp")

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Engine
 
 from gatepost.cli.words import plural
 from gatepost.errors import Invalid, NotFound
-from main_server.ca.holders import check_names
+from main_server.clients.names import check_names
 from main_server.database import transact
 from main_server.domains import repository as tenants
 from main_server.pauses.repository import What, find, list_pauses

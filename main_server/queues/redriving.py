@@ -12,8 +12,8 @@ from gatepost.cli.output import Output
 from gatepost.cli.words import ago, duration, plural
 from gatepost.clock import Clock
 from gatepost.ids import MessageIds
-from main_server.ca.holders import check_names
 from main_server.ca.opening import actor, confirm
+from main_server.clients.names import check_names
 from main_server.database import transact
 from main_server.failed import service
 from main_server.failed.repository import MOST_COUNTED, Redrive, Selection, list_redrives

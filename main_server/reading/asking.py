@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from gatepost.clock import to_ms
 from gatepost.errors import FieldError, Invalid
 from gatepost.ids import first_id_at
-from main_server.ca.holders import check_names
+from main_server.clients.names import check_names
 from main_server.reading.listed.repository import Span
 from main_server.reading.scope import Asked, domain_within
 from main_server.users.viewer import Viewer

@@ -13,9 +13,9 @@ from fastapi import APIRouter, Request, Response
 from gatepost.clock import from_ms
 from gatepost.errors import BadOrder, NotFound
 from gatepost.retention import DaysOrder, HoldOrder
-from main_server.admin.administrator import Administrator, note_look
+from main_server.admin.administrator import note_look
 from main_server.admin.bodies import read
-from main_server.ca.holders import check_names
+from main_server.clients.names import check_names
 from main_server.context import Context
 from main_server.database import transact
 from main_server.reading.endpoints import answer, now_of
@@ -23,6 +23,7 @@ from main_server.retention import service
 from main_server.retention.documents import hold_document, kept_document
 from main_server.retention.runs.repository import last_done
 from main_server.retention.service import Asker, Subject
+from main_server.users.administrator import Administrator
 
 
 def create_router(context: Context, prefix: str, admin: Any) -> APIRouter:

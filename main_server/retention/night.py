@@ -22,8 +22,7 @@ from main_server.commanding import in_words
 from main_server.database import open_ledger, transact
 from main_server.keys import repository as keys
 from main_server.keys.alone import Busy
-from main_server.keys.key_file import read_master_keys
-from main_server.keys.master import MasterKeys
+from main_server.keys.master import MasterKeys, read_master_keys
 from main_server.retention import metrics
 from main_server.retention import prove as proving
 from main_server.retention import run as running

@@ -15,7 +15,6 @@ from gatepost.subjects import (
     SubjectReport,
     SubjectReports,
 )
-from main_server.admin.administrator import Administrator
 from main_server.admin.bodies import read
 from main_server.buckets import Buckets
 from main_server.context import Context
@@ -29,6 +28,7 @@ from main_server.reading.endpoints import (
 )
 from main_server.subjects import service
 from main_server.subjects.repository import Report, Row
+from main_server.users.administrator import Administrator
 
 
 def create_router(context: Context, admin: Any) -> APIRouter:

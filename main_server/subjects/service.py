@@ -17,7 +17,6 @@ from gatepost.clock import from_ms, to_ms
 from gatepost.content import Content
 from gatepost.errors import AnotherNeeded, CannotOpen, KeysUnavailable, NotFound, NotYet
 from gatepost.ids import first_id_at
-from main_server.admin.administrator import Administrator
 from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
 from main_server.database import transact
@@ -27,6 +26,7 @@ from main_server.reading.opening import open_sealed
 from main_server.subjects import repository
 from main_server.subjects.hands import hands_of
 from main_server.subjects.repository import Reach, Report, Row
+from main_server.users.administrator import Administrator
 
 LASTS = timedelta(hours=24)
 LASTS_WHEN_FETCHED = timedelta(hours=1)

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, delete, insert, or_, select, update
 
 from gatepost.people import UserRole
-from main_server.tables import password_links, user_clients, users
+from main_server.tables import password_links, redrives, user_clients, users
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +161,9 @@ def find_link(connection: Connection, token_hash: bytes, *, lock: bool = False) 
 def use_link(connection: Connection, token_hash: bytes, now: datetime) -> None:
     where = password_links.c.token_hash == token_hash
     connection.execute(update(password_links).where(where).values(used_at=now))
+
+
+def stop_redrives_of(connection: Connection, actor: str, now: datetime) -> int:
+    """Of somebody who may not go on with them any more; how many there were."""
+    statement = update(redrives).where(redrives.c.actor == actor, redrives.c.state == "running")
+    return connection.execute(statement.values(state="stopped", ended_at=now)).rowcount

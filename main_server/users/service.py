@@ -17,11 +17,9 @@ from gatepost.people import UserRole
 from gatepost.zones import zone_names
 from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
-from main_server.ca import repository as domains
 from main_server.clients import repository as clients
 from main_server.database import transact
-from main_server.domains.repository import find_time_zone
-from main_server.failed import repository as redrives
+from main_server.domains.repository import find_time_zone, has_domain
 from main_server.second_step import repository as authenticators
 from main_server.users import repository
 from main_server.users.endings import end_sessions
@@ -198,13 +196,13 @@ def find(engine: Engine, domain: str, name: str) -> User:
 def _stop_redrives(connection: Connection, user: User, now: datetime) -> dict[str, object]:
     """For the audit log: how many there were. Another administrator begins them anew."""
     actor, moment = actor_of(user.domain, user.name), from_ms(to_ms(now))
-    stopped = redrives.stop_all_of(connection, actor, moment)
+    stopped = repository.stop_redrives_of(connection, actor, moment)
     return {"redrives_stopped": stopped} if stopped else {}
 
 
 def _check(connection: Connection, wanted: NewUser) -> None:
     ours = wanted.domain == INFRASTRUCTURE_DOMAIN
-    if not ours and not domains.has_domain(connection, wanted.domain):
+    if not ours and not has_domain(connection, wanted.domain):
         raise NotFound("There is no such domain.")
     if (wanted.role is UserRole.SUPER_ADMIN) != ours:
         words = "Super-administrators, and they alone, are of the domain"

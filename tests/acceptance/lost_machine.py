@@ -26,8 +26,7 @@ from gatepost.revoked import key_id
 from gatepost.signed_list import SignedList, read_list
 from infra.dev.engines import MariaServer, find_engines
 from infra.dev.place import Place
-from main_server.keys.key_file import read_master_keys
-from main_server.keys.master import MasterKeys
+from main_server.keys.master import MasterKeys, read_master_keys
 from main_server.keys.service import open_keyring
 from tests.acceptance.site import Site, accepted, post, state_of
 

@@ -29,6 +29,7 @@ from infra.dev.stack import Stack
 from main_server.ca import repository
 from main_server.ca.authority import Order, Usage, load_authority, utc_now
 from main_server.ca.service import issue
+from main_server.clients import repository as clients
 from main_server.database import create_ledger_engine, transact
 from main_server.settings import Database, DatabaseOnly
 from tests.factories import BODY, HOSTS, NUMBER, Pair
@@ -114,7 +115,7 @@ class Site:
         now = from_ms(to_ms(utc_now()))
         if holder.role is Role.CLIENT:
             transact(self.engine, lambda c: repository.add_domain(c, holder.domain, None, now))
-            transact(self.engine, lambda c: repository.add_client(c, holder, rate, burst, now))
+            transact(self.engine, lambda c: clients.add(c, holder, rate, burst, now))
         order = Order(holder, usage, timedelta(days=days), HOSTS)
         issued = issue(self.engine, authority, order, utc_now())
         assert config.database.keys_schema

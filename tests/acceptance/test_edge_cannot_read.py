@@ -28,8 +28,7 @@ from infra.dev.stack import Stack
 from main_server.database import transact
 from main_server.keys import repository
 from main_server.keys.data_keys import unwrap
-from main_server.keys.key_file import read_master_keys
-from main_server.keys.master import MasterKeys
+from main_server.keys.master import MasterKeys, read_master_keys
 from main_server.keys.rows.form import open_row
 from main_server.keys.service_keys import unwrap_service_key
 from tests.acceptance.site import MESSAGES, Site, eventually

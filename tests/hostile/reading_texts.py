@@ -13,9 +13,10 @@ from gatepost.zones import zone_of
 from main_server.admin.tokens import _digest, _place
 from main_server.audit.asking import filters_of, place_in
 from main_server.ca.anchors.service import _parse
-from main_server.ca.holders import CLIENT_ID, check_after, check_names, parse_holder
+from main_server.ca.holders import CLIENT_ID, check_after, parse_holder
 from main_server.ca.pki import _decode
 from main_server.ca.requests import _hex
+from main_server.clients.names import check_names
 from main_server.reading import asking
 from main_server.reasons import checked_words
 from proxy import headers

@@ -23,13 +23,14 @@ from main_server.ca.anchors.repository import Anchor, Foreign
 from main_server.ca.anchors.rules import make_anchor, make_foreign, read_one
 from main_server.ca.authority import Authority
 from main_server.ca.founding import read_pins
-from main_server.ca.holders import check_names
 from main_server.ca.profiles import make_order
-from main_server.ca.repository import has_domain, is_key_known
+from main_server.ca.repository import is_key_known
 from main_server.ca.revocation import Revocation, revoke_in
 from main_server.ca.revoked.repository import Selection, find_states, lock_number
+from main_server.clients.names import check_names
 from main_server.clients.service import ensure
 from main_server.database import transact
+from main_server.domains.repository import has_domain
 
 
 def add(

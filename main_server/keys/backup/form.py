@@ -13,7 +13,8 @@ from pathlib import Path
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from gatepost.errors import ConfigurationError, KeysUnavailable
-from main_server.keys.master import KEY_BYTES, MasterKey, MasterKeys
+from main_server.keys.key_file import KEY_BYTES
+from main_server.keys.master import MasterKey, MasterKeys
 
 _FORM = "gatepost-keys-1"
 _SCRYPT = {"length": KEY_BYTES, "n": 2**17, "r": 8, "p": 1}

@@ -19,7 +19,8 @@ from sqlalchemy import Connection, Engine
 from gatepost.errors import GatepostError, KeysUnavailable
 from main_server.database import transact
 from main_server.keys import key_file, repository
-from main_server.keys.master import KEY_BYTES, MasterKey, MasterKeys, data_purpose, service_purpose
+from main_server.keys.key_file import KEY_BYTES
+from main_server.keys.master import MasterKey, MasterKeys, data_purpose, service_purpose
 from main_server.keys.rewrap import repository as wrappings
 
 BATCH = 500

@@ -34,8 +34,7 @@ from infra.dev.jvm import find_driver, find_java
 from infra.dev.paths import ROOT
 from main_server.database import create_ledger_engine, transact
 from main_server.keys.backup.standing import renew_backup
-from main_server.keys.key_file import read_master_keys
-from main_server.keys.master import MasterKeys
+from main_server.keys.master import MasterKeys, read_master_keys
 from main_server.keys.service import open_keyring
 from main_server.retention import service
 from main_server.retention.run import Place, foresee, run

@@ -26,6 +26,7 @@ from main_server.ca.authority import (
 from main_server.ca.callers import Callers, read_callers
 from main_server.ca.founding import init_authority
 from main_server.ca.service import issue
+from main_server.clients import repository as clients
 from main_server.database import transact
 from main_server.edge import repository as edge
 from main_server.tables import certificates
@@ -147,7 +148,7 @@ def test_the_edge_knows_clients_with_their_limits_and_nobody_else(
 ) -> None:
     now = ledger_time(utc_now())
     client = identity(name=f"c-{uuid4().hex[:12]}")
-    transact(engine, lambda c: repository.add_client(c, client, 7, 70, now))
+    transact(engine, lambda c: clients.add(c, client, 7, 70, now))
     certificate = issue(engine, authority, order(client), utc_now()).certificate
     # A proxy of the same name, and a client's certificate that no client stands behind.
     proxy = Identity(client.domain, Role.PROXY, client.name)
@@ -163,8 +164,8 @@ def test_the_edge_knows_clients_with_their_limits_and_nobody_else(
 def test_a_client_is_added_once_and_keeps_its_limits(engine: Engine) -> None:
     now = ledger_time(utc_now())
     client = identity(name=f"c-{uuid4().hex[:12]}")
-    transact(engine, lambda c: repository.add_client(c, client, 1, 1, now))
-    transact(engine, lambda c: repository.add_client(c, client, 2, 2, now))
+    transact(engine, lambda c: clients.add(c, client, 1, 1, now))
+    transact(engine, lambda c: clients.add(c, client, 2, 2, now))
     query = "SELECT rate_per_second FROM clients WHERE name = %s"
     with engine.connect() as connection:
         found = connection.exec_driver_sql(query, (client.name,)).scalars().all()

@@ -22,7 +22,6 @@ from gatepost.clock import from_ms, to_ms
 from gatepost.identity import Identity, Role
 from gatepost.service.api import create_api
 from main_server.admin import certificates, clients, endings, tokens, withdrawing
-from main_server.admin.administrator import administrator_for
 from main_server.admin.endings import list_endings
 from main_server.audit.repository import read_head
 from main_server.ca import repository
@@ -32,6 +31,7 @@ from main_server.ca.online import OnlineCa
 from main_server.ca.service import Cause, Issued, issue
 from main_server.clients.service import Change, change, ensure
 from main_server.database import transact
+from main_server.users.administrator import administrator_for
 from main_server.users.viewer import UserRole, Viewer
 from tests.csrs import make_csr
 from tests.forging import odd_certificates

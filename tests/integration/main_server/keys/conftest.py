@@ -24,8 +24,7 @@ from infra.dev.engines import Engines, MariaServer
 from main_server import migrating
 from main_server.database import transact
 from main_server.keys import repository
-from main_server.keys.key_file import read_master_keys
-from main_server.keys.master import MasterKeys
+from main_server.keys.master import MasterKeys, read_master_keys
 from main_server.keys.repository import DataKey, Pair, ServiceKey
 from main_server.keys.service import Keyring, open_keyring
 from main_server.messages.partitions import ensure_partitions

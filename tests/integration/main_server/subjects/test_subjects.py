@@ -18,7 +18,6 @@ from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role, parse_uri
 from gatepost.people import UserRole
 from gatepost.service.api import create_api
 from gatepost.service.requests import RequestMetrics, Requests
-from main_server.admin.administrator import Administrator, administrator_by
 from main_server.database import Ledger, transact
 from main_server.keys.service import Keyring
 from main_server.reading.endpoints import NUMBERS_AT_ONCE
@@ -29,6 +28,7 @@ from main_server.subjects.service import Page
 from main_server.tables import certificates
 from main_server.users import links
 from main_server.users import service as users
+from main_server.users.administrator import Administrator, administrator_by
 from main_server.users.names import actor_of
 from main_server.users.service import NewUser
 from tests.factories import BODY
