@@ -25,7 +25,7 @@ from bench.rig.machine import noise
 from gatepost.people import UserRole
 from infra.dev.options import bench as options
 from infra.dev.stack import Stack
-from main_server.keys.opening import opened
+from main_server.commands.keys_opening import opened
 from main_server.keys.service import open_keyring
 
 LOOKS = 40

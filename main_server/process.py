@@ -18,49 +18,56 @@ from gatepost.service.requests import RequestMetrics, Requests
 from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
 from gatepost.service.vitals import Voice, start_speaking
-from main_server import migrating
-from main_server.admin import anchors, certificates, clients, endings, tokens, withdrawing
-from main_server.admin.administrator import by_certificate, by_session
-from main_server.audit.endpoints import create_router as create_audit_router
+from main_server.api.admin import (
+    anchors,
+    certificates,
+    clients,
+    endings,
+    retention,
+    tokens,
+    withdrawing,
+)
+from main_server.api.admin.subjects import create_router as create_subjects_router
+from main_server.api.administrators import by_certificate, by_session
+from main_server.api.context import Context, identify
+from main_server.api.internal.bundle import create_router as create_edge_router
+from main_server.api.internal.certificates import create_router as create_holding_router
+from main_server.api.internal.messages import create_posts
+from main_server.api.internal.messages import create_router as create_messages_router
+from main_server.api.pki import PkiApp
+from main_server.api.portal.account import create_router as create_users_router
+from main_server.api.portal.audit import create_router as create_audit_router
+from main_server.api.portal.domains import create_router as create_domains_router
+from main_server.api.portal.failed import create_router as create_failed_router
+from main_server.api.portal.messages import create_router as create_reading_router
+from main_server.api.portal.overview import create_router as create_overview_router
+from main_server.api.portal.people import create_router as create_administering_router
+from main_server.api.portal.proving import create_router as create_proving_router
+from main_server.api.portal.redrives import create_router as create_redrives_router
+from main_server.api.portal.reports import create_router as create_reports_router
+from main_server.api.portal.rights import create_router as create_rights_router
+from main_server.api.portal.second_step import create_router as create_second_step_router
+from main_server.api.portal.sessions import create_router as create_sessions_router
 from main_server.audit.loop import audit_loop
 from main_server.ca.callers import Callers, callers_loop
-from main_server.ca.endpoints import create_router as create_holding_router
 from main_server.ca.online import OnlineCa
-from main_server.ca.pki import PkiApp
 from main_server.ca.watch import Watch
-from main_server.checks import Checks, Safety
-from main_server.context import Context, identify
-from main_server.database import Ledger, RequestLedger, create_ledger_engine
-from main_server.domains.endpoints import create_router as create_domains_router
-from main_server.edge.endpoints import create_router as create_edge_router
-from main_server.failed.endpoints import create_router as create_failed_router
-from main_server.failed.loop import redrive_loop
-from main_server.failed.redrives import create_router as create_redrives_router
+from main_server.health.overview.collecting import Collector
+from main_server.health.reports.answers import answers_loop
+from main_server.health.watching.loop import start_watching
 from main_server.keys.loop import keys_loop
 from main_server.keys.master import MasterKeys, read_master_keys
 from main_server.keys.service import Keyring, open_keyring
-from main_server.messages.endpoints import create_posts
-from main_server.messages.endpoints import create_router as create_messages_router
+from main_server.messages.failed.loop import redrive_loop
 from main_server.messages.housekeeping import housekeeping_loop, today
 from main_server.messages.partitions import ensure_partitions
-from main_server.overview.collecting import Collector
-from main_server.overview.endpoints import create_router as create_overview_router
-from main_server.reading.endpoints import create_router as create_reading_router
-from main_server.reconcile.loop import Reconciler
-from main_server.replica.shown import open_shown
-from main_server.reports.answers import answers_loop
-from main_server.reports.endpoints import create_router as create_reports_router
-from main_server.retention import endpoints as retention
-from main_server.second_step.endpoints import create_router as create_second_step_router
-from main_server.sessions.endpoints import create_router as create_sessions_router
-from main_server.sessions.proving import create_router as create_proving_router
+from main_server.messages.reconcile.loop import Reconciler
+from main_server.people.users.passwords import Passwords
 from main_server.settings import MainServerSettings
-from main_server.subjects.endpoints import create_router as create_subjects_router
-from main_server.users.administering import create_router as create_administering_router
-from main_server.users.endpoints import create_router as create_users_router
-from main_server.users.passwords import Passwords
-from main_server.users.rights import create_router as create_rights_router
-from main_server.watching.loop import start_watching
+from main_server.store import schema as migrating
+from main_server.store.checks import Checks, Safety
+from main_server.store.database import Ledger, RequestLedger, create_ledger_engine
+from main_server.store.replica.shown import open_shown
 
 PKI_BODIES_BYTES = 16 * 1024 * 1024
 """Requests for certificates and questions about them, of 48 KiB at the most."""

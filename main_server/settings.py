@@ -10,7 +10,7 @@ from gatepost.collector import Tracing
 from gatepost.database import DatabaseAddress
 from gatepost.safety import private_file_faults
 from gatepost.settings import Block, Listen, Redis, Server, ServiceSettings, Tls
-from main_server.keys.key_file import key_file_faults
+from main_server.key_file import key_file_faults
 
 PortalUrl = Annotated[str, Field(pattern=r"^https://[^/\s]+$")]
 

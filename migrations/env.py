@@ -7,7 +7,7 @@ from typing import Any
 
 from alembic import context
 
-from main_server.tables import KEYS, metadata
+from main_server.store.tables import KEYS, metadata
 
 
 def _ours(name: str | None, kind: str, _parent: Any) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import Engine, text
 
 from analytics.days import ids_of
-from main_server.tables import metadata
+from main_server.store.tables import metadata
 
 DAY = timedelta(days=1)
 

@@ -23,19 +23,19 @@ from bench.people.population import divide_past
 from gatepost.clock import from_ms, to_ms
 from gatepost.identity import Identity, Role
 from infra.dev.engines import Engines, MariaServer
-from main_server import migrating
 from main_server.ca import repository as holders
-from main_server.clients import repository as clients
-from main_server.database import create_ledger_engine, transact
-from main_server.granting import Account, grant_publishing, grant_reading, grant_retaining
+from main_server.key_file import KEY_BYTES
 from main_server.keys.data_keys import new_data_key
-from main_server.keys.key_file import KEY_BYTES
 from main_server.keys.master import MasterKey, MasterKeys
 from main_server.keys.repository import add_data_keys
 from main_server.keys.service import open_keyring
 from main_server.messages.partitions import ensure_partitions
 from main_server.settings import Database
-from main_server.tables import messages
+from main_server.store import schema as migrating
+from main_server.store.database import create_ledger_engine, transact
+from main_server.store.rights import Account, grant_publishing, grant_reading, grant_retaining
+from main_server.store.tables import messages
+from main_server.tenants.clients import repository as clients
 
 KEYS_SCHEMA, HOST = "gatepost_keys", "127.0.0.1"
 ROWS_A_STATEMENT = 100_000

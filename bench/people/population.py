@@ -25,14 +25,14 @@ from gatepost.content import Content, encode_content
 from gatepost.identity import Identity, Role
 from gatepost.ids import first_id_at
 from main_server.ca import repository as domains
-from main_server.clients import repository as clients
-from main_server.database import transact
+from main_server.commands.keys_opening import Opened, opened
 from main_server.keys import repository as keys
 from main_server.keys.data_keys import new_data_key, unwrap
-from main_server.keys.opening import Opened, opened
 from main_server.keys.rows.form import seal_row
 from main_server.keys.service import open_keyring
 from main_server.messages.partitions import TABLES, partition_name
+from main_server.store.database import transact
+from main_server.tenants.clients import repository as clients
 
 DAYS = 30
 DOMAINS, CLIENTS = 5, 40

@@ -11,12 +11,12 @@ from sqlalchemy import Engine, text
 
 from bench.people.population import CLIENTS, DAYS, NUMBERS, REASONS, STATES, Population
 from gatepost.people import UserRole
-from main_server.database import transact
-from main_server.failed.listing import count_by_reason
 from main_server.keys.service import Keyring
-from main_server.reading.asking import asked_by, macs_of, span_of
-from main_server.reading.search import Query, search, with_numbers
-from main_server.users.viewer import Viewer
+from main_server.messages.failed.listing import count_by_reason
+from main_server.messages.reading.asking import asked_by, macs_of, span_of
+from main_server.messages.reading.search import Query, search, with_numbers
+from main_server.people.users.viewer import Viewer
+from main_server.store.database import transact
 from portal.filters import Filters
 
 FEW = 5

@@ -10,9 +10,9 @@ import httpx
 from sqlalchemy import Engine
 
 from gatepost.people import UserRole
-from main_server.users import service
-from main_server.users.passwords import hash_password
-from main_server.users.service import NewUser
+from main_server.people.users import service
+from main_server.people.users.passwords import hash_password
+from main_server.people.users.service import NewUser
 
 PASSWORD = "a long walk in the fog"
 _FORM = re.compile(r'name="form" value="([^"]+)"')

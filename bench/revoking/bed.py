@@ -26,9 +26,9 @@ from main_server.ca.authority import Order, Usage, load_authority, utc_now
 from main_server.ca.revocation import revoke
 from main_server.ca.revoked.repository import Selection
 from main_server.ca.service import issue
-from main_server.clients import repository as clients
-from main_server.database import create_ledger_engine, transact
 from main_server.settings import Database
+from main_server.store.database import create_ledger_engine, transact
+from main_server.tenants.clients import repository as clients
 
 DOMAIN, OTHERS = "example.com", "revoked.example"
 RATE, BURST = 1_000_000, 10_000_000

@@ -23,8 +23,8 @@ SAFETY = frozenset(
         "slow_query_log",
     }
 )
-"""What must be as in our file, whatever other files say; `main_server.checks` asks for most of it
-again. All else is the operator's to change in a file of their own."""
+"""What must be as in our file, whatever other files say; `main_server.store.checks` asks for most
+of it again. All else is the operator's to change in a file of their own."""
 
 
 def settings(machine: Machine, release: Release) -> Step:

@@ -14,9 +14,9 @@ from gatepost.identity import INFRASTRUCTURE_DOMAIN
 from gatepost.people import UserRole
 from infra.dev.private import private_folder, write_private
 from main_server.audit.chain import SYSTEM
-from main_server.users import service
-from main_server.users.passwords import hash_password, is_right
-from main_server.users.service import NewUser
+from main_server.people.users import service
+from main_server.people.users.passwords import hash_password, is_right
+from main_server.people.users.service import NewUser
 
 ADMIN = "admin"
 

@@ -19,7 +19,6 @@ from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
 from gatepost.settings import load
 from infra.dev.first_admin import ensure_admin
 from infra.dev.private import private_folder, write_private
-from main_server import migrating
 from main_server.ca import repository
 from main_server.ca.authority import (
     Order,
@@ -30,11 +29,12 @@ from main_server.ca.authority import (
 from main_server.ca.founding import init_authority, read_pins
 from main_server.ca.revocation import renew_lists
 from main_server.ca.service import Issued, issue
-from main_server.clients import repository as clients
-from main_server.database import create_ledger_engine, transact
-from main_server.granting import Account, grant_publishing, grant_reading, grant_retaining
 from main_server.retention.settings import RetentionSettings
 from main_server.settings import Database, DatabaseOnly, MainServerSettings
+from main_server.store import schema as migrating
+from main_server.store.database import create_ledger_engine, transact
+from main_server.store.rights import Account, grant_publishing, grant_reading, grant_retaining
+from main_server.tenants.clients import repository as clients
 
 DOMAIN, CLIENT = "example.com", "client_001"
 RATE_PER_SECOND, BURST = 1_000, 10_000

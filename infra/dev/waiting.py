@@ -10,9 +10,9 @@ from sqlalchemy import create_engine
 from gatepost.queue import Queues, connect
 from infra.dev.configuration import QUEUE
 from infra.dev.seed import DOMAIN
-from main_server.database import transact
-from main_server.pauses.repository import EVERYWHERE, Pause, What, list_pauses
-from main_server.queues.naming import list_known
+from main_server.messages.queues.naming import list_known
+from main_server.store.database import transact
+from main_server.tenants.pauses.repository import EVERYWHERE, Pause, What, list_pauses
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 from gatepost.clock import FIRST_MS, LAST_MS, from_ms, to_ms
 from gatepost.errors import FieldError, Invalid
-from main_server.audit.listed.repository import Filters, Times
+from main_server.audit.list_repository import Filters, Times
+from main_server.audit.names import actor_of, is_name
 from main_server.audit.search import EVER, Place
 from main_server.audit.words import ACTIONS
 from main_server.reasons import holds_number
-from main_server.users.names import actor_of, is_name
 
 _NAMED = re.compile(r"\A[ -~]{1,255}\Z")
 _PLACE = re.compile(r"\A([0-9]{1,15})\.([0-9]{1,4})\Z")

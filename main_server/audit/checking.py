@@ -10,12 +10,12 @@ from sqlalchemy import Connection, Engine
 
 from gatepost.clock import Clock, from_ms, to_ms
 from gatepost.ids import MessageIds
+from main_server.audit import check_repository as repository
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry, Head
-from main_server.audit.checks import repository
-from main_server.audit.checks.repository import Check
+from main_server.audit.check_repository import Check
 from main_server.audit.verify import PIECE, START, Followed, ends_before, follow
-from main_server.database import transact
+from main_server.store.database import transact
 
 PAUSE = timedelta(milliseconds=100)
 """Between two turns: ten thousand entries a second, beside all else that a main server does."""

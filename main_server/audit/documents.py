@@ -10,7 +10,7 @@ from gatepost.audited import (
 from gatepost.clock import iso, to_ms
 from main_server.audit.asking import place_text
 from main_server.audit.chain import Link
-from main_server.audit.checks.repository import Check
+from main_server.audit.check_repository import Check
 from main_server.audit.search import Page
 from main_server.audit.words import ACTIONS, action_in_words, details_in_words, name_in_words
 

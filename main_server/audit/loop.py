@@ -9,7 +9,7 @@ from gatepost.clock import Clock
 from gatepost.logs import Log
 from gatepost.loops import pause
 from main_server.audit.checking import PAUSE, start_if_due, take_turn
-from main_server.database import Ledger
+from main_server.store.database import Ledger
 
 TICK_SECONDS = 0.5
 DUE_SECONDS = 60.0

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from gatepost.clock import from_ms, to_ms
 from main_server.audit.chain import Entry, Head, Link, link
-from main_server.tables import audit_head, audit_log
+from main_server.store.tables import audit_head, audit_log
 
 _COLUMNS = [audit_log.c[name] for name in Link.__slots__]
 

@@ -13,10 +13,10 @@ from itertools import takewhile
 
 from sqlalchemy import Connection, Engine
 
+from main_server.audit import list_repository as repository
 from main_server.audit.chain import Link
-from main_server.audit.listed import repository
-from main_server.audit.listed.repository import Filters, Looked, Times
-from main_server.database import transact
+from main_server.audit.list_repository import Filters, Looked, Times
+from main_server.store.database import transact
 
 PAGE = 50
 LOOKED_AT = 4_000

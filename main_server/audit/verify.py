@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 
 from main_server.audit import repository
 from main_server.audit.chain import Head, Link
-from main_server.database import transact
+from main_server.store.database import transact
 
 PIECE = 1000
 START = Head(0, bytes(32))

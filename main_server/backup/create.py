@@ -18,7 +18,6 @@ from sqlalchemy import Connection, Engine
 from gatepost import __version__
 from gatepost.database import NIGHTLY_LOCK
 from gatepost.errors import ConfigurationError, Unavailable
-from main_server import migrating
 from main_server.audit.repository import read_head
 from main_server.backup import repository
 from main_server.backup.content import (
@@ -38,6 +37,7 @@ from main_server.backup.tools import ENDS, OF_A_TABLE, ToolFailed, dump
 from main_server.keys.backup.form import is_of_keys, read_passphrase
 from main_server.messages.partitions import LOCK as PARTITIONS_LOCK
 from main_server.retention.run import LOCK as RETENTION_LOCK
+from main_server.store import schema as migrating
 
 Tell = Callable[[int], object]
 """Called with each number of bytes that was done with."""

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, Engine, delete, func, inspect, select, text, update
 
-from main_server.tables import (
+from main_server.store.tables import (
     KEYS,
     audit_log,
     data_keys,

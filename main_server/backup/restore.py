@@ -22,7 +22,6 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine
 
 from gatepost.errors import ConfigurationError, Unavailable
-from main_server import migrating
 from main_server.audit.chain import SYSTEM, Entry, parse_head
 from main_server.audit.repository import append
 from main_server.audit.verify import verify as verify_chain
@@ -32,7 +31,8 @@ from main_server.backup.room import demand_for_files, demand_for_ledger
 from main_server.backup.settings import Scratch, Written
 from main_server.backup.tools import load
 from main_server.backup.verify import read_ledger
-from main_server.database import open_ledger, transact
+from main_server.store import schema as migrating
+from main_server.store.database import open_ledger, transact
 
 Tell = Callable[[int], object]
 NOT_EMPTY = (

@@ -17,8 +17,8 @@ from gatepost.logs import Log
 from gatepost.loops import pause
 from gatepost.renewal import SURE_SECONDS
 from main_server.ca import repository
-from main_server.database import Ledger, transact
 from main_server.keys.repository import read_time
+from main_server.store.database import Ledger, transact
 
 REFRESH_SECONDS = 1.0
 

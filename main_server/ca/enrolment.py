@@ -18,16 +18,16 @@ from gatepost.errors import Invalid, NotFound, RevokedCertificate, TokenRefused
 from gatepost.identity import Identity
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
+from main_server.ca import token_repository as repository
 from main_server.ca.authorities import Authorities
 from main_server.ca.csr import key_for, read_csr
 from main_server.ca.keys import PublicKey, key_digest
 from main_server.ca.profiles import make_order
 from main_server.ca.revoked.repository import may_still_administer
 from main_server.ca.service import Cause, Certified, certify, given_again
-from main_server.ca.tokens import repository
-from main_server.ca.tokens.repository import Kept
-from main_server.clients.service import ensure
-from main_server.database import transact
+from main_server.ca.token_repository import Kept
+from main_server.store.database import transact
+from main_server.tenants.clients.service import ensure
 
 SHORTEST, USUAL, LONGEST = timedelta(minutes=1), timedelta(hours=1), timedelta(days=7)
 

@@ -11,8 +11,8 @@ from prometheus_client import Gauge
 from sqlalchemy import Connection, Engine
 
 from gatepost.expiry import DAYS, stage_of
-from main_server.ca.expiring.repository import Expiring, claim_announcement, list_expiring
-from main_server.database import transact
+from main_server.ca.expiry_repository import Expiring, claim_announcement, list_expiring
+from main_server.store.database import transact
 
 
 class ExpiryMetrics:

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from gatepost.errors import BadIdentity, Invalid, NotFound
 from gatepost.identity import Identity, Role
 from main_server.ca import repository
-from main_server.database import transact
+from main_server.store.database import transact
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from sqlalchemy import Engine
 from gatepost.clock import iso, to_ms
 from gatepost.errors import NotFound
 from main_server.ca.holders import SERIAL, check_after
-from main_server.ca.listed.repository import Filter, Row, list_rows
+from main_server.ca.list_repository import Filter, Row, list_rows
 from main_server.ca.revoked.repository import Selection
-from main_server.clients.names import check_names
-from main_server.database import transact
+from main_server.store.database import transact
+from main_server.tenants.names import check_names
 
 
 def list_certificates(engine: Engine, wanted: Filter, now: datetime) -> list[Row]:

@@ -21,9 +21,9 @@ from gatepost.revocation import Reason
 from main_server.ca import repository
 from main_server.ca.authorities import Authorities
 from main_server.ca.authority import Authority, new_key, new_serial
-from main_server.ca.listed.repository import Filter, Status, list_rows
+from main_server.ca.list_repository import Filter, Status, list_rows
 from main_server.ca.revoked.repository import Selection, find_revoked
-from main_server.database import transact
+from main_server.store.database import transact
 
 MAX_BYTES = 4096
 RESPONDER_LIFETIME, RENEWED_BEFORE = timedelta(days=7), timedelta(days=1)

@@ -25,8 +25,8 @@ from main_server.ca.ocsp import Responders
 from main_server.ca.recovery import follow, recover
 from main_server.ca.revocation import publish, renew_old_lists
 from main_server.ca.revoked.repository import read_number, read_revocations
-from main_server.database import Ledger, transact
 from main_server.settings import Authority as Settings
+from main_server.store.database import Ledger, transact
 
 KEEP_SECONDS = 1.0
 EXPIRY_SECONDS = 60.0

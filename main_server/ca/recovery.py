@@ -28,7 +28,7 @@ from main_server.ca.profiles import PROFILES
 from main_server.ca.revocation import renew_in
 from main_server.ca.revoked import repository
 from main_server.ca.revoked.repository import Forgotten, Selection
-from main_server.database import transact
+from main_server.store.database import transact
 
 _LONGEST = max(profile.lifetime for profile in PROFILES.values())
 

@@ -27,14 +27,14 @@ from main_server.ca.authorities import Authorities
 from main_server.ca.authority import Order, Usage
 from main_server.ca.csr import key_for, read_csr
 from main_server.ca.keys import PublicKey, check_key, key_digest
-from main_server.ca.listed.repository import Filter, Row, Status, find_by_key, list_rows
+from main_server.ca.list_repository import Filter, Row, Status, find_by_key, list_rows
 from main_server.ca.parts import hosts_of
 from main_server.ca.profiles import PROFILES, make_order
 from main_server.ca.repository import count_active, count_held
 from main_server.ca.revoked.repository import Selection
 from main_server.ca.service import Cause, Certified, certify, given_again
-from main_server.clients.service import ensure
-from main_server.database import transact
+from main_server.store.database import transact
+from main_server.tenants.clients.service import ensure
 
 MOST_ACTIVE = 20
 """Of one holder, for both usages, by one intermediate: while it is replaced all of them are needed

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.mysql import insert
 from gatepost.clock import from_ms, to_ms
 from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
 from main_server.ca.authority import Order
-from main_server.tables import certificates, clients, domains
+from main_server.store.tables import certificates, clients, domains
 
 DEFAULT_MAX_UNDELIVERED = 1_000_000
 

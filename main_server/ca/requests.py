@@ -15,14 +15,14 @@ from main_server.ca import repository
 from main_server.ca.authority import Authority, Order, Usage
 from main_server.ca.csr import key_for, read_csr
 from main_server.ca.holders import find_holder
-from main_server.ca.listed.repository import Row
+from main_server.ca.list_repository import Row
 from main_server.ca.profiles import make_order
 from main_server.ca.renewal import order_like
 from main_server.ca.revoked.repository import Selection
 from main_server.ca.service import Cause, Certified, Claim, anybody, certify, issue
-from main_server.clients.service import ensure
-from main_server.database import transact
-from main_server.domains.repository import has_domain
+from main_server.store.database import transact
+from main_server.tenants.clients.service import ensure
+from main_server.tenants.domains.repository import has_domain
 
 _NOT_GOOD = "It was revoked, is on hold, or was never finished: issue a new one instead."
 

@@ -20,13 +20,13 @@ from main_server.ca.authority import Authority
 from main_server.ca.crl import build_crl, next_number
 from main_server.ca.revoked import repository
 from main_server.ca.revoked.repository import Selection
-from main_server.ca.tokens.repository import (
+from main_server.ca.token_repository import (
     count_made_by,
     count_open,
     withdraw_made_by,
     withdraw_open,
 )
-from main_server.database import transact
+from main_server.store.database import transact
 
 _PUBLISH = (Path(__file__).parent / "lua" / "publish.lua").read_text()
 AHEAD = timedelta(minutes=10)

@@ -28,7 +28,7 @@ from main_server.ca.keys import PublicKey, key_digest
 from main_server.ca.parts import key_to_pem
 from main_server.ca.repository import Intent
 from main_server.ca.revoked.repository import lock_number
-from main_server.database import transact
+from main_server.store.database import transact
 
 Claim = Callable[[Connection, str], None]
 """Raises if nobody may be given the certificate of this serial after all. Called with the intent,

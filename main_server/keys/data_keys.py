@@ -20,13 +20,13 @@ from gatepost.clock import from_ms
 from gatepost.envelope import Envelope
 from gatepost.errors import CannotOpen, KeysUnavailable
 from gatepost.ids import id_ms
-from main_server.database import transact
+from main_server.key_file import KEY_BYTES
 from main_server.keys import repository
-from main_server.keys.destroyed.repository import erased_days, find_destroyed, kid_of
-from main_server.keys.key_file import KEY_BYTES
+from main_server.keys.destroyed_repository import erased_days, find_destroyed, kid_of
 from main_server.keys.master import MasterKey, MasterKeys, data_purpose
 from main_server.keys.repository import DataKey, Pair
 from main_server.keys.rows.form import seal_row
+from main_server.store.database import transact
 
 BELIEVED_SECONDS = 30.0
 _KEPT = 10_000

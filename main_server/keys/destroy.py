@@ -17,9 +17,8 @@ from sqlalchemy import Connection, Engine
 from gatepost.errors import GatepostError, NotFound
 from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
-from main_server.database import transact
 from main_server.keys import repository
-from main_server.keys.destroyed.repository import (
+from main_server.keys.destroyed_repository import (
     DestroyedKey,
     add_destroyed,
     find_erased_day,
@@ -29,8 +28,9 @@ from main_server.keys.destroyed.repository import (
 from main_server.keys.lifetimes import destroyable_from
 from main_server.keys.repository import DataKey, Pair
 from main_server.keys.rows import repository as rows
-from main_server.retention.holds import repository as holds
-from main_server.retention.policy import domain_of
+from main_server.store.database import transact
+from main_server.tenants import holds
+from main_server.tenants.policy import domain_of
 
 BATCH = 500
 

@@ -8,14 +8,14 @@ from typing import Any
 from sqlalchemy import Connection, Engine
 
 from gatepost.cli.words import moment, plural
-from main_server.database import transact
 from main_server.keys import repository
-from main_server.keys.destroyed.repository import DestroyedKey, list_destroyed
+from main_server.keys.destroyed_repository import DestroyedKey, list_destroyed
 from main_server.keys.lifetimes import dies_at
 from main_server.keys.master import MasterKeys
 from main_server.keys.repository import DataKey, ServiceKey
 from main_server.keys.rewrap.repository import count_under_others
 from main_server.keys.rows.repository import count_day
+from main_server.store.database import transact
 
 Line = tuple[dict[str, Any], str]
 """One key, for scripts and for people."""

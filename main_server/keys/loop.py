@@ -16,12 +16,12 @@ from gatepost.clock import Clock, to_ms
 from gatepost.errors import ConfigurationError, KeysUnavailable
 from gatepost.logs import Log
 from gatepost.loops import pause
-from main_server.database import Ledger, transact
 from main_server.keys import repository, service_keys
 from main_server.keys.backup.standing import renew_backup
 from main_server.keys.lifetimes import is_due
 from main_server.keys.service import Keyring
 from main_server.settings import Keys
+from main_server.store.database import Ledger, transact
 
 TURN_SECONDS = 2.0
 NEW_KEYS_SECONDS = 300.0

@@ -14,7 +14,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from gatepost.errors import ConfigurationError, KeysUnavailable
-from main_server.keys.key_file import read_keys
+from main_server.key_file import read_keys
 
 _NONCE = 12
 

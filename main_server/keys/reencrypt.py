@@ -13,15 +13,15 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine
 
 from gatepost.errors import CannotOpen, GatepostError, NotFound
-from main_server.database import transact
 from main_server.keys import repository
 from main_server.keys.data_keys import new_data_key, unwrap
-from main_server.keys.destroyed.repository import add_destroyed, of_data_key
+from main_server.keys.destroyed_repository import add_destroyed, of_data_key
 from main_server.keys.master import MasterKeys
 from main_server.keys.repository import DataKey, Pair
 from main_server.keys.rows import repository as rows
 from main_server.keys.rows.form import open_row, seal_row
 from main_server.keys.rows.repository import SealedRow
+from main_server.store.database import transact
 
 BATCH = 200
 

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, bindparam, delete, func, select, update
 from sqlalchemy.dialects.mysql import insert
 
 from gatepost.errors import KeysUnavailable
-from main_server.tables import current_master, data_keys, service_keys
+from main_server.store.tables import current_master, data_keys, service_keys
 
 Pair = tuple[str, date]
 """A client and a day of message ids."""

@@ -28,13 +28,13 @@ from gatepost.envelope import Envelope
 from gatepost.errors import CannotOpen, KeysUnavailable
 from gatepost.sealing import CONTEXT_INFO, SUITE, SealingKey, additional_data, message_key, parse
 from gatepost.service.access_tokens import Signer
-from main_server.database import transact
 from main_server.keys import repository, service_keys
 from main_server.keys.data_keys import DataKeyring, DataKeys
 from main_server.keys.lifetimes import TOKEN_KEY_AFTERLIFE, use_until
 from main_server.keys.master import MasterKey, MasterKeys
 from main_server.keys.repository import ServiceKey
 from main_server.keys.rows.form import open_row
+from main_server.store.database import transact
 
 _ABSENT_SECONDS = 5.0
 _ABSENT_KEPT = 1_000

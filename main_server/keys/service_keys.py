@@ -14,13 +14,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from sqlalchemy import Connection, Engine
 
-from main_server.database import transact
+from main_server.key_file import KEY_BYTES
 from main_server.keys import repository
-from main_server.keys.destroyed.repository import DestroyedKey, add_destroyed
-from main_server.keys.key_file import KEY_BYTES
+from main_server.keys.destroyed_repository import DestroyedKey, add_destroyed
 from main_server.keys.lifetimes import dies_at, is_due
 from main_server.keys.master import MasterKey, MasterKeys, service_purpose
 from main_server.keys.repository import ServiceKey
+from main_server.store.database import transact
 
 PURPOSES = ("sealing", "number_mac", "edge_mac", "access_token", "totp")
 

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 
-from main_server.database import error_code
+from main_server.store.database import error_code
 
 T = TypeVar("T")
 R = TypeVar("R")

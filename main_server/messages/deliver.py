@@ -16,7 +16,6 @@ from sqlalchemy import Connection, Engine
 from gatepost.clock import Clock, from_ms, to_ms
 from gatepost.contract import DeliverResult, DeliveryOffer, Result
 from gatepost.errors import Invalid
-from main_server.database import transact
 from main_server.keys.data_keys import DataKeys, HeldKeys
 from main_server.keys.service import Keyring
 from main_server.messages import repository
@@ -35,6 +34,7 @@ from main_server.messages.bisect import bisect
 from main_server.messages.key_claims import claim_keys, conflicts, find_first
 from main_server.messages.lasting import make_lasting
 from main_server.messages.repository import DELIVERABLE, AcceptedBy, Claim, Standing
+from main_server.store.database import transact
 
 _ENDED = {"delivered": Result.ALREADY, "erased": Result.ERASED, "duplicate": Result.DUPLICATE}
 _OURS = {Result.DELIVERED, Result.SEND_ENVELOPE, Result.HELD}

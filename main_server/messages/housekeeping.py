@@ -13,10 +13,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from gatepost.clock import Clock, from_ms
 from gatepost.logs import Log
 from gatepost.loops import pause
-from main_server.database import Ledger, transact
 from main_server.messages import repository
 from main_server.messages.partitions import ensure_partitions
-from main_server.subjects.service import forget_expired
+from main_server.messages.subjects.service import forget_expired
+from main_server.store.database import Ledger, transact
 
 EVERY_SECONDS = 3600.0
 KEY_LIFE = timedelta(days=7)

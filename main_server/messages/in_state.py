@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select
 
-from main_server.tables import messages
+from main_server.store.tables import messages
 
 _c = messages.c
 

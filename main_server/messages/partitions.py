@@ -17,7 +17,7 @@ from functools import partial
 from sqlalchemy import Connection, Engine, text
 
 from gatepost.ids import first_id_at
-from main_server.database import transact
+from main_server.store.database import transact
 
 DAYS_AHEAD = 14
 LAST = "pmax"

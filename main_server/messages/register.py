@@ -12,7 +12,6 @@ from sqlalchemy import Connection, Engine
 
 from gatepost.clock import Clock
 from gatepost.contract import Registered, RegisterResult
-from main_server.database import transact
 from main_server.keys.data_keys import DataKeys
 from main_server.keys.service import Keyring
 from main_server.messages import repository
@@ -32,6 +31,7 @@ from main_server.messages.bisect import bisect
 from main_server.messages.key_claims import Claims, claim_keys, conflicts, find_first
 from main_server.messages.lasting import make_lasting
 from main_server.messages.repository import AcceptedBy
+from main_server.store.database import transact
 
 UNSTORABLE = "unstorable"
 FOR_NOW = {UNSTORABLE, KEY_UNAVAILABLE}

@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.mysql import insert
 
-from main_server.tables import attempts, idempotency, messages
+from main_server.store.tables import attempts, idempotency, messages
 
 DELIVERABLE = ("queued", "failed")
 """The states that a delivery may still change: a late success wins over a failure."""

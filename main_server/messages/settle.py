@@ -13,7 +13,6 @@ from sqlalchemy import Connection, Engine
 
 from gatepost.clock import from_ms
 from gatepost.contract import SettleItem, Settlement
-from main_server.database import transact
 from main_server.keys.data_keys import DataKeys, HeldKeys
 from main_server.keys.service import Keyring
 from main_server.messages import repository
@@ -30,6 +29,7 @@ from main_server.messages.bisect import bisect
 from main_server.messages.key_claims import Claims, claim_keys, conflicts, find_first
 from main_server.messages.lasting import make_lasting
 from main_server.messages.repository import Standing
+from main_server.store.database import transact
 
 
 def settle(engine: Engine, keyring: Keyring, items: Sequence[SettleItem]) -> list[UUID]:

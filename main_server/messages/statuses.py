@@ -7,9 +7,9 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine
 
 from gatepost.clock import iso, to_ms
-from main_server.database import transact
 from main_server.messages import repository
 from main_server.messages.lasting import make_lasting, may_go_back
+from main_server.store.database import transact
 
 
 def find_status(engine: Engine, message_id: UUID, client_id: str) -> dict[str, Any] | None:

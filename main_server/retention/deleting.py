@@ -10,13 +10,13 @@ from functools import partial
 
 from sqlalchemy import Connection, Engine
 
-from main_server.database import transact
+from main_server.retention import row_repository as repository
+from main_server.retention import run_repository as runs
 from main_server.retention.days import Span, span_of
-from main_server.retention.holds import repository as holds
 from main_server.retention.patience import Patience
 from main_server.retention.plan import Part
-from main_server.retention.rows import repository
-from main_server.retention.runs import repository as runs
+from main_server.store.database import transact
+from main_server.tenants import holds
 
 CHUNK = 500
 _LONGEST_PAUSE = 1.0

@@ -8,9 +8,9 @@ from gatepost.clock import iso, to_ms
 from gatepost.domains import USUAL_RETENTION_DAYS
 from main_server.audit.words import name_in_words
 from main_server.retention.days import DAY
-from main_server.retention.holds.repository import Hold
-from main_server.retention.policy import last_due
 from main_server.retention.service import Asker, Kept
+from main_server.tenants.holds import Hold
+from main_server.tenants.policy import last_due
 
 
 def kept_document(kept: Kept, asker: Asker, today: date, last_run: datetime | None) -> told.Kept:

@@ -7,15 +7,15 @@ from datetime import date, datetime
 
 from sqlalchemy import Connection, Engine
 
-from main_server.database import transact
 from main_server.keys.destroy import destroy_key
-from main_server.keys.destroyed.repository import mark_finished
+from main_server.keys.destroyed_repository import mark_finished
 from main_server.keys.repository import read_time
+from main_server.retention import row_repository as rows
+from main_server.retention import run_repository as runs
 from main_server.retention.days import span_of
-from main_server.retention.holds import repository as holds
 from main_server.retention.plan import Part
-from main_server.retention.rows import repository as rows
-from main_server.retention.runs import repository as runs
+from main_server.store.database import transact
+from main_server.tenants import holds
 
 
 def destroy_keys(engine: Engine, run_id: str, part: Part, today: date, now: datetime) -> bool:

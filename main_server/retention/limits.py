@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 from gatepost.errors import GatepostError
 from main_server.retention.plan import Plan
-from main_server.retention.policy import Policies
 from main_server.retention.settings import Limits
+from main_server.tenants.policy import Policies
 
 CLOCKS_MAY_DIFFER = timedelta(minutes=5)
 MUCH_SHORTER = 2

@@ -5,8 +5,8 @@ import time
 from sqlalchemy import Engine
 
 from gatepost.errors import GatepostError
-from main_server.database import transact
-from main_server.retention.partitions import repository
+from main_server.retention import partition_repository as repository
+from main_server.store.database import transact
 
 _LOOK_AGAIN = 1.0
 

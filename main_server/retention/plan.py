@@ -12,13 +12,13 @@ from sqlalchemy import Connection
 
 from main_server.keys import repository as keys
 from main_server.keys.repository import Pair
+from main_server.retention import partition_repository as partitions
+from main_server.retention import row_repository as rows
 from main_server.retention.days import Span, day_of, end_of, span_of
-from main_server.retention.holds import repository as holds
-from main_server.retention.partitions import repository as partitions
-from main_server.retention.partitions.repository import Partition
-from main_server.retention.policy import Policies, domain_of, last_due
-from main_server.retention.rows import repository as rows
+from main_server.retention.partition_repository import Partition
 from main_server.retention.whole import may_drop
+from main_server.tenants import holds
+from main_server.tenants.policy import Policies, domain_of, last_due
 
 WAITING = "queued"
 

@@ -10,20 +10,20 @@ from functools import partial
 
 from sqlalchemy import Connection, Engine
 
-from main_server.database import transact
 from main_server.keys import repository as keys
 from main_server.keys.backup.content import Content, read_backup, sealing_of
-from main_server.keys.destroyed.repository import list_destroyed
+from main_server.keys.destroyed_repository import list_destroyed
 from main_server.keys.lifetimes import dies_at
 from main_server.keys.master import MasterKeys
 from main_server.keys.repository import Pair
 from main_server.keys.service_keys import dead_among
+from main_server.retention import row_repository as rows
 from main_server.retention.days import span_of
-from main_server.retention.holds import repository as holds
 from main_server.retention.plan import Part, Plan, make_plan
-from main_server.retention.policy import Policies, due_by_both, last_due
-from main_server.retention.rows import repository as rows
 from main_server.settings import Keys
+from main_server.store.database import transact
+from main_server.tenants import holds
+from main_server.tenants.policy import Policies, due_by_both, last_due
 
 _MAY_TAKE = timedelta(hours=1)
 """So long after its time a sealing key may be there: main servers destroy it, not retention."""

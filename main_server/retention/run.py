@@ -15,14 +15,13 @@ from functools import partial
 from sqlalchemy import Connection, Engine
 
 from gatepost.errors import GatepostError
-from main_server.database import transact
 from main_server.keys import repository as keys
 from main_server.keys.alone import alone
 from main_server.keys.backup.standing import renew_backup
 from main_server.keys.master import MasterKeys
+from main_server.retention import run_repository as runs
 from main_server.retention.deleting import delete_orphans, delete_part
 from main_server.retention.ending import destroy_keys
-from main_server.retention.holds import repository as holds
 from main_server.retention.limits import (
     CLOCKS_MAY_DIFFER,
     Doubtful,
@@ -33,14 +32,15 @@ from main_server.retention.limits import (
 )
 from main_server.retention.patience import Patience
 from main_server.retention.plan import Plan, Whole, make_plan
-from main_server.retention.policy import Policies, from_text, last_due
 from main_server.retention.prove import Proof, prove
-from main_server.retention.runs import repository as runs
-from main_server.retention.runs.repository import Run
+from main_server.retention.run_repository import Run
 from main_server.retention.settings import Limits
 from main_server.retention.telling import end_interrupted, end_run
 from main_server.retention.whole import drop_whole, left_over
 from main_server.settings import Keys
+from main_server.store.database import transact
+from main_server.tenants import holds
+from main_server.tenants.policy import Policies, from_text, last_due
 
 LOCK = "gatepost.retention"
 RUNS_ARE_KEPT = timedelta(days=400)

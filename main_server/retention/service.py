@@ -17,13 +17,13 @@ from gatepost.clock import from_ms, to_ms
 from gatepost.errors import AnotherNeeded, FieldError, Invalid, NotFound
 from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
-from main_server.clients import repository as clients
-from main_server.database import transact
-from main_server.domains import repository as domains
 from main_server.reasons import demanded_words
-from main_server.retention.holds import repository
-from main_server.retention.holds.repository import Hold
-from main_server.retention.policy import check_days
+from main_server.store.database import transact
+from main_server.tenants import holds as repository
+from main_server.tenants.clients import repository as clients
+from main_server.tenants.domains import repository as domains
+from main_server.tenants.holds import Hold
+from main_server.tenants.policy import check_days
 
 NO_HOLD = "There is no such hold, or it was lifted before."
 _LAKE_DAYS = range(30, 32_768)

@@ -2,11 +2,11 @@
 
 from sqlalchemy import Connection, Engine
 
-from main_server.database import transact
-from main_server.reading.scope import Asked, domain_within
-from main_server.retention.holds import repository
-from main_server.retention.policy import Policies, domain_of
-from main_server.users.viewer import UserRole, Viewer
+from main_server.messages.reading.scope import Asked, domain_within
+from main_server.people.users.viewer import UserRole, Viewer
+from main_server.store.database import transact
+from main_server.tenants import holds as repository
+from main_server.tenants.policy import Policies, domain_of
 
 
 def days_kept(engine: Engine, viewer: Viewer, asked: Asked) -> dict[str, int]:

@@ -15,12 +15,12 @@ from sqlalchemy import Connection, Engine
 
 from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
-from main_server.database import transact
 from main_server.keys.repository import read_time
-from main_server.retention.partitions.repository import list_partitions
-from main_server.retention.policy import domain_of
-from main_server.retention.runs import repository
-from main_server.retention.runs.repository import Count, Run
+from main_server.retention import run_repository as repository
+from main_server.retention.partition_repository import list_partitions
+from main_server.retention.run_repository import Count, Run
+from main_server.store.database import transact
+from main_server.tenants.policy import domain_of
 
 CLIENTS_NAMED = 500
 

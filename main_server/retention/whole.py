@@ -13,13 +13,13 @@ from os import sync
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import OperationalError
 
-from main_server.database import error_code, transact
+from main_server.retention import partition_repository as repository
+from main_server.retention import row_repository as rows
 from main_server.retention.days import DAY, Span, day_of, end_of, last_day_in
-from main_server.retention.holds.repository import read_policies
-from main_server.retention.partitions import repository
 from main_server.retention.patience import Patience
-from main_server.retention.policy import Policies
-from main_server.retention.rows import repository as rows
+from main_server.store.database import error_code, transact
+from main_server.tenants.holds import read_policies
+from main_server.tenants.policy import Policies
 
 _NOT_LOCKED = 1205
 _BETWEEN_TRIES = 2.0

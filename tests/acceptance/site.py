@@ -29,9 +29,9 @@ from infra.dev.stack import Stack
 from main_server.ca import repository
 from main_server.ca.authority import Order, Usage, load_authority, utc_now
 from main_server.ca.service import issue
-from main_server.clients import repository as clients
-from main_server.database import create_ledger_engine, transact
 from main_server.settings import Database, DatabaseOnly
+from main_server.store.database import create_ledger_engine, transact
+from main_server.tenants.clients import repository as clients
 from tests.factories import BODY, HOSTS, NUMBER, Pair
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from sqlalchemy import text
 from gatepost.cli.main import run
 from gatepost.identity import Identity, Role
 from gatepost.tls import TlsFiles
-from main_server.database import transact
+from main_server.store.database import transact
 from tests.acceptance.site import Site, accepted, eventually, post
 from tests.csrs import make_csr
 

@@ -3,8 +3,8 @@ ledger that the nightly pipeline reads."""
 
 from sqlalchemy import text
 
-from main_server.database import transact
-from main_server.reports.answers import WRITE_SECONDS
+from main_server.health.reports.answers import WRITE_SECONDS
+from main_server.store.database import transact
 from tests.acceptance.site import Site, accepted, eventually, post
 
 

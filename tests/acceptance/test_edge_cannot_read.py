@@ -25,12 +25,12 @@ from gatepost.envelope import Envelope, decode
 from gatepost.errors import CannotOpen
 from gatepost.sealing import CONTEXT_INFO, SUITE, additional_data, message_key, parse
 from infra.dev.stack import Stack
-from main_server.database import transact
 from main_server.keys import repository
 from main_server.keys.data_keys import unwrap
 from main_server.keys.master import MasterKeys, read_master_keys
 from main_server.keys.rows.form import open_row
 from main_server.keys.service_keys import unwrap_service_key
+from main_server.store.database import transact
 from tests.acceptance.site import MESSAGES, Site, eventually
 from tests.factories import BODY, NUMBER
 

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from gatepost.identity import Identity, Role
 from gatepost.people import UserRole
-from main_server.sessions.backoff import Kind, shown
-from main_server.users import links, service
+from main_server.people.sessions.backoff import Kind, shown
+from main_server.people.users import links, service
 from tests.acceptance.site import Site, eventually
 from tests.integration.main_server.people import DOMAIN, PASSWORD, People
 

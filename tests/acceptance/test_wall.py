@@ -16,8 +16,8 @@ import pytest
 from fastapi.routing import APIRoute
 
 from gatepost.identity import Role
+from main_server.people.users.repository import User
 from main_server.process import create_app
-from main_server.users.repository import User
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.portal.routes import PORTAL_ROUTES
 from tests.acceptance.site import Site

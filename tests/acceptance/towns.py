@@ -12,11 +12,11 @@ from sqlalchemy import Engine, insert, text
 from gatepost.identity import Identity, Role
 from gatepost.insight.figures import COUNTS
 from gatepost.people import UserRole
-from main_server.database import transact
-from main_server.tables import metadata
-from main_server.users import links, service
-from main_server.users.repository import User
-from main_server.users.service import NewUser
+from main_server.people.users import links, service
+from main_server.people.users.repository import User
+from main_server.people.users.service import NewUser
+from main_server.store.database import transact
+from main_server.store.tables import metadata
 from tests.acceptance.site import Site, accepted, eventually, post
 from tests.factories import BODY
 from tests.integration.main_server.people import HASH, PASSWORD

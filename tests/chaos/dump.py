@@ -27,10 +27,10 @@ from gatepost.errors import CannotOpen, KeysUnavailable
 from gatepost.queue.keys import READY_LISTS
 from gatepost.queue.wire import payload_of
 from gatepost.settings import load
-from main_server.database import create_ledger_engine, transact
 from main_server.keys.master import MasterKeys, read_master_keys
 from main_server.keys.service import Keyring, open_keyring
 from main_server.settings import Database, MainServerSettings
+from main_server.store.database import create_ledger_engine, transact
 from tests.chaos.digests import Digests
 from tests.chaos.persisting import persist
 from tests.chaos.shown import Portal, sample

@@ -26,8 +26,8 @@ from infra.dev.private import private_folder
 from infra.dev.seed import seed
 from infra.dev.steps import Failure
 from infra.dev.stores import Stores
-from main_server.database import create_ledger_engine
 from main_server.settings import DatabaseOnly, MainServerSettings
+from main_server.store.database import create_ledger_engine
 from tests.chaos.digests import new_key
 from tests.chaos.disk import Disk
 from tests.chaos.journal import Journal

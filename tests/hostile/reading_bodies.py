@@ -57,12 +57,12 @@ from gatepost.people import SignIn, TokenKeys
 from gatepost.queue import Delivery, Entry, QueueDamaged, wire
 from gatepost.revocation import Revocations, decode_revocations, encode_revocations
 from gatepost.service.otlp import rejected_spans
-from main_server.admin.bodies import decode as decode_body
+from main_server.api import pki
+from main_server.api.bodies import decode as decode_body
 from main_server.audit.words import details_in_words
-from main_server.ca import pki
+from main_server.health.overview.heard import Heard
 from main_server.keys.service import Keyring
 from main_server.messages.arrivals import arrive
-from main_server.overview.heard import Heard
 from portal import forms
 from portal import main_server as portal_calls
 from proxy.admission import admit

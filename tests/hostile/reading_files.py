@@ -21,10 +21,10 @@ from main_server.ca.authority import load_authority
 from main_server.ca.authority import read_key as read_ca_key
 from main_server.ca.crl import build_crl
 from main_server.ca.crl_file import read_crl_file
-from main_server.domains.seeding import read_domains
+from main_server.key_file import read_keys
 from main_server.keys.backup.form import Sealing, open_backup
-from main_server.keys.key_file import read_keys
 from main_server.keys.master import MasterKey, MasterKeys
+from main_server.tenants.domains.seeding import read_domains
 from proxy.bundles import BundleCache
 from proxy.settings import ProxySettings
 from tests import factories

@@ -37,7 +37,7 @@ from main_server.ca.authority import load_authority
 from main_server.ca.crl import Entry, build_crl
 from main_server.ca.csr import key_for, read_csr
 from main_server.ca.profiles import make_order
-from main_server.sessions import browsers, service
+from main_server.people.sessions import browsers, service
 from tests.csrs import make_csr
 from tests.factories import Pki, identity
 from tests.forging import Form, pem_of, read_signer, sign

@@ -10,15 +10,15 @@ from gatepost.errors import BadIdentity, GatepostError, Invalid, NotFound
 from gatepost.service.requests import _begin
 from gatepost.trace import is_recorded
 from gatepost.zones import zone_of
-from main_server.admin.tokens import _digest, _place
+from main_server.api.admin.tokens import _digest, _place
+from main_server.api.pki import _decode
 from main_server.audit.asking import filters_of, place_in
 from main_server.ca.anchors.service import _parse
 from main_server.ca.holders import CLIENT_ID, check_after, parse_holder
-from main_server.ca.pki import _decode
 from main_server.ca.requests import _hex
-from main_server.clients.names import check_names
-from main_server.reading import asking
+from main_server.messages.reading import asking
 from main_server.reasons import checked_words
+from main_server.tenants.names import check_names
 from proxy import headers
 from tests.hostile.readers import Reader, text_of
 

@@ -10,9 +10,9 @@ from gatepost.identity import Role
 from gatepost.revocation import Reason
 from infra.site.openapi.calls import ALWAYS, ANYWHERE, READ, Call, Interface
 from infra.site.openapi.schemas import words_of
+from main_server.api.portal.messages import Status
 from main_server.ca.authority import Usage
-from main_server.ca.listed.repository import Status as CertificateStatus
-from main_server.reading.endpoints import Status
+from main_server.ca.list_repository import Status as CertificateStatus
 
 _CHANGE = (*READ, *ALWAYS, *ANYWHERE, "not-found", "keys-unavailable", "ledger-unavailable")
 _LOOK = ("invalid", "not-found", *ALWAYS, *ANYWHERE, "ledger-unavailable")

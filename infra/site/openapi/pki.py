@@ -3,7 +3,7 @@
 import msgspec
 
 from infra.site.openapi.calls import Call, Interface
-from main_server.ca.pki import EnrolmentBody
+from main_server.api.pki import EnrolmentBody
 
 _PEM = "application/x-pem-file"
 _OFTEN = ("rate-limited", "unavailable", "internal", "method-not-allowed")

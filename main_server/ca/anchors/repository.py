@@ -13,7 +13,7 @@ from sqlalchemy.dialects.mysql import insert
 from gatepost.certificates import read_certificate
 from gatepost.clock import from_ms, to_ms
 from gatepost.identity import Identity
-from main_server.tables import certificates, trust_anchors
+from main_server.store.tables import certificates, trust_anchors
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,10 +27,10 @@ from main_server.ca.profiles import make_order
 from main_server.ca.repository import is_key_known
 from main_server.ca.revocation import Revocation, revoke_in
 from main_server.ca.revoked.repository import Selection, find_states, lock_number
-from main_server.clients.names import check_names
-from main_server.clients.service import ensure
-from main_server.database import transact
-from main_server.domains.repository import has_domain
+from main_server.store.database import transact
+from main_server.tenants.clients.service import ensure
+from main_server.tenants.domains.repository import has_domain
+from main_server.tenants.names import check_names
 
 
 def add(

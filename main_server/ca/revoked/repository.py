@@ -15,7 +15,7 @@ from gatepost.clock import from_ms, to_ms
 from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role, parse_uri
 from gatepost.revocation import Reason, Revocations
 from main_server.ca.crl import Crl, Entry
-from main_server.tables import certificates, crls, revocation_state
+from main_server.store.tables import certificates, crls, revocation_state
 
 CRL_KEPT = timedelta(days=30)
 

@@ -9,8 +9,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from gatepost.revocation import Revocations
 from gatepost.service.revocation_sources import NoAnswer
 from main_server.ca.revoked import repository
-from main_server.database import Ledger, create_ledger_engine, transact
 from main_server.settings import Database
+from main_server.store.database import Ledger, create_ledger_engine, transact
 
 
 class LedgerSource:

@@ -10,15 +10,15 @@ from sqlalchemy import Connection, Engine
 from gatepost.decoding import json_decoder
 from gatepost.errors import ConfigurationError
 from gatepost.whole_file import replace_file
-from main_server.database import transact
 from main_server.keys import repository
 from main_server.keys.backup.form import Sealing, open_backup, read_passphrase, seal_backup
 from main_server.keys.data_keys import unwrap
-from main_server.keys.destroyed.repository import DestroyedKey, list_destroyed
+from main_server.keys.destroyed_repository import DestroyedKey, list_destroyed
 from main_server.keys.master import MasterKeys
 from main_server.keys.repository import DataKey, ServiceKey
 from main_server.keys.service_keys import unwrap_service_key
 from main_server.settings import Keys
+from main_server.store.database import transact
 
 
 class BareDataKey(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from gatepost.errors import ConfigurationError, KeysUnavailable
-from main_server.keys.key_file import KEY_BYTES
+from main_server.key_file import KEY_BYTES
 from main_server.keys.master import MasterKey, MasterKeys
 
 _FORM = "gatepost-keys-1"

@@ -12,13 +12,13 @@ from datetime import datetime
 
 from sqlalchemy import Connection, Engine
 
-from main_server.database import transact
 from main_server.keys import repository
 from main_server.keys.backup.content import BareDataKey, BareServiceKey, Content
-from main_server.keys.destroyed.repository import add_destroyed, kid_of, list_destroyed
+from main_server.keys.destroyed_repository import add_destroyed, kid_of, list_destroyed
 from main_server.keys.master import MasterKey, MasterKeys, data_purpose, service_purpose
 from main_server.keys.repository import DataKey, ServiceKey
 from main_server.keys.service_keys import dead_among
+from main_server.store.database import transact
 
 RESTORED, PRESENT, DESTROYED, BLOCKED = "restored", "present", "destroyed", "blocked"
 

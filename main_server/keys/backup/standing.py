@@ -10,12 +10,12 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from gatepost.errors import ConfigurationError, KeysUnavailable
-from main_server.database import transact
 from main_server.keys.backup.content import Content, read_backup, sealing_of, write_backup
 from main_server.keys.backup.form import Sealing
 from main_server.keys.backup.restore import count_lost
 from main_server.keys.master import MasterKeys
 from main_server.settings import Keys
+from main_server.store.database import transact
 
 
 class WouldLose(ConfigurationError):

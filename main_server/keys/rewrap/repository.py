@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Table, case, func, select, update
 
-from main_server.tables import data_keys, service_keys
+from main_server.store.tables import data_keys, service_keys
 
 TABLES: dict[str, tuple[Table, Column[Any]]] = {
     "data": (data_keys, data_keys.c.key_id),

@@ -17,11 +17,12 @@ from typing import Any
 from sqlalchemy import Connection, Engine
 
 from gatepost.errors import GatepostError, KeysUnavailable
-from main_server.database import transact
-from main_server.keys import key_file, repository
-from main_server.keys.key_file import KEY_BYTES
+from main_server import key_file
+from main_server.key_file import KEY_BYTES
+from main_server.keys import repository
 from main_server.keys.master import MasterKey, MasterKeys, data_purpose, service_purpose
 from main_server.keys.rewrap import repository as wrappings
+from main_server.store.database import transact
 
 BATCH = 500
 

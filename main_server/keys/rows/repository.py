@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, case, func, select, update
 
 from gatepost.ids import first_id_at
 from main_server.keys.repository import Pair
-from main_server.tables import messages
+from main_server.store.tables import messages
 
 
 @dataclass(frozen=True, slots=True)

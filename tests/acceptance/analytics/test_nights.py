@@ -32,7 +32,6 @@ from gatepost.identity import Identity, Role
 from gatepost.settings import load
 from infra.dev.jvm import find_driver, find_java
 from infra.dev.paths import ROOT
-from main_server.database import create_ledger_engine, transact
 from main_server.keys.backup.standing import renew_backup
 from main_server.keys.master import MasterKeys, read_master_keys
 from main_server.keys.service import open_keyring
@@ -41,7 +40,8 @@ from main_server.retention.run import Place, foresee, run
 from main_server.retention.service import Asker, Subject
 from main_server.retention.settings import Limits, RetentionSettings
 from main_server.settings import Keys
-from main_server.tables import lake_manifest, messages, metadata
+from main_server.store.database import create_ledger_engine, transact
+from main_server.store.tables import lake_manifest, messages, metadata
 from tests.acceptance.site import Site, accepted, eventually, post
 from tests.factories import BODY
 

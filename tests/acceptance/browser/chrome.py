@@ -19,7 +19,7 @@ from playwright.sync_api import (
 )
 
 from infra.dev.chromium import find_chromium
-from main_server.users.repository import User
+from main_server.people.users.repository import User
 from tests.acceptance.site import Site
 from tests.integration.main_server.people import PASSWORD
 

@@ -19,10 +19,10 @@ from gatepost.people import UserRole
 from gatepost.queue import Queues, connect
 from gatepost.settings import load
 from gatepost.tls import TlsFiles
-from main_server.database import transact
-from main_server.users import links, service
-from main_server.users.repository import User
-from main_server.users.service import NewUser
+from main_server.people.users import links, service
+from main_server.people.users.repository import User
+from main_server.people.users.service import NewUser
+from main_server.store.database import transact
 from tests.acceptance.site import Site, accepted, eventually, post
 from tests.integration.main_server.people import HASH
 from worker.settings import WorkerSettings

@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy import Engine, delete, insert
 
 from gatepost.insight.figures import COUNTS, EVERY, Figures, Spread, Tries, together
-from main_server.tables import metadata
+from main_server.store.tables import metadata
 
 DAYS = 60
 CLIENTS = (("harbour-office", 60), ("pilot-office", 25), ("tugs", 6))

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from playwright.sync_api import expect
 
-from main_server.second_step import codes
+from main_server.people.second_step import codes
 from tests.acceptance.browser.chrome import Visitor
 
 PAGE = "/account/second-step"

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, expect
 from sqlalchemy import text
 
 from gatepost.people import UserRole
-from main_server.database import transact
+from main_server.store.database import transact
 from tests.acceptance.browser.chrome import Visitor
 from tests.acceptance.browser.harbour import DOMAIN, Harbour
 

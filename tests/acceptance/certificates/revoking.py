@@ -8,7 +8,7 @@ from gatepost.revocation import Reason
 from main_server.ca.authority import Authority, load_authority, utc_now
 from main_server.ca.revocation import publish, release, revoke
 from main_server.ca.revoked.repository import Selection, read_revocations
-from main_server.database import transact
+from main_server.store.database import transact
 from tests.acceptance.site import Site
 from tests.factories import Pair
 

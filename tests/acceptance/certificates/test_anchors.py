@@ -19,7 +19,7 @@ from gatepost.identity import Identity, Role
 from gatepost.tls import TlsFiles, client_context
 from main_server.ca import repository
 from main_server.ca.authority import utc_now
-from main_server.database import transact
+from main_server.store.database import transact
 from tests.acceptance.certificates.bad import KEY, UNKNOWN, UNPINNED, UNSUITABLE, URI
 from tests.acceptance.certificates.conftest import Make
 from tests.acceptance.certificates.revoking import revoke_now

@@ -14,7 +14,7 @@ from sqlalchemy import text
 from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
 from gatepost.revocation import Reason
 from gatepost.tls import client_context
-from main_server.database import transact
+from main_server.store.database import transact
 from tests.acceptance.certificates.bad import BAD, Bad, Forge
 from tests.acceptance.certificates.conftest import Make
 from tests.acceptance.certificates.revoking import revoke_now

@@ -27,12 +27,12 @@ from gatepost.ids import MessageIds, first_id_at
 from gatepost.queue import Entry, Queues
 from gatepost.revocation import Revocations, encode_revocations
 from infra.dev.stack import Stack
-from main_server import migrating
 from main_server.ca.authority import Order, Usage, load_authority, utc_now
 from main_server.ca.crl_file import write_crl_file
-from main_server.database import transact
 from main_server.messages.partitions import ensure_partitions, partition_name
-from main_server.pauses.repository import Pause, What, add, remove
+from main_server.store import schema as migrating
+from main_server.store.database import transact
+from main_server.tenants.pauses.repository import Pause, What, add, remove
 from tests.acceptance.doctor.conftest import Troubles
 from tests.acceptance.site import Site, accepted, eventually, post
 from tests.backups import put_backup

@@ -18,14 +18,14 @@ from analytics.nightly import Done
 from gatepost.clock import from_ms, to_ms
 from infra.grafana.__main__ import FOLDER as BOARDS
 from main_server.backup import metrics as backups
-from main_server.database import transact
-from main_server.domains.repository import list_queues
+from main_server.health.watching.gauges import OTHERS
 from main_server.retention import metrics as retention
 from main_server.retention.plan import Plan
 from main_server.retention.prove import Proof
 from main_server.retention.run import Done as Retained
-from main_server.retention.runs.repository import Run
-from main_server.watching.gauges import OTHERS
+from main_server.retention.run_repository import Run
+from main_server.store.database import transact
+from main_server.tenants.domains.repository import list_queues
 from tests.acceptance.infra.prometheus_run import Prometheus, queries_of_boards, watching
 from tests.acceptance.site import Site, accepted, eventually, post
 from tests.rules import Alert, read_rules

@@ -15,8 +15,8 @@ from gatepost.identity import Identity, Role
 from gatepost.people import UserRole
 from gatepost.tls import TlsFiles
 from main_server.ca.authority import utc_now
-from main_server.clients.service import ensure
-from main_server.database import transact
+from main_server.store.database import transact
+from main_server.tenants.clients.service import ensure
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site, accepted, eventually, post
 from tests.csrs import make_csr

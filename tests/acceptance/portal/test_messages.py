@@ -10,7 +10,7 @@ import pytest
 
 from gatepost.identity import Identity, Role
 from gatepost.people import UserRole
-from main_server.users.repository import User
+from main_server.people.users.repository import User
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site, eventually
 from tests.acceptance.towns import NUMBER, Town

@@ -13,10 +13,10 @@ import pytest
 from sqlalchemy import text
 
 from gatepost.people import UserRole
-from main_server.database import transact
-from main_server.tables import users
-from main_server.users import service
-from main_server.users.repository import User
+from main_server.people.users import service
+from main_server.people.users.repository import User
+from main_server.store.database import transact
+from main_server.store.tables import users
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site, accepted, eventually, post
 from tests.integration.main_server.people import PASSWORD, People

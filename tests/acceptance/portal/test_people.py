@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from main_server.users import links, service
+from main_server.people.users import links, service
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site, eventually
 from tests.integration.main_server.people import PASSWORD, People

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from gatepost.people import UserRole
-from main_server.second_step import codes
+from main_server.people.second_step import codes
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site
 from tests.integration.main_server.people import PASSWORD, People

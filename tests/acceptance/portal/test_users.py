@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from gatepost.identity import Identity, Role
 from gatepost.people import UserRole
-from main_server.database import transact
+from main_server.store.database import transact
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site
 from tests.integration.main_server.people import PASSWORD, People

@@ -9,7 +9,7 @@ from infra.dev.supervisor import seed
 from main_server.ca.authority import Authority, load_authority, utc_now
 from main_server.ca.revocation import revoke
 from main_server.ca.revoked.repository import Selection, read_revocations
-from main_server.database import transact
+from main_server.store.database import transact
 from tests.acceptance.two_stores.rig import Rig
 
 

@@ -36,8 +36,8 @@ from infra.dev.private import private_folder, write_private
 from infra.dev.services import not_ready, service, wait_until_ready
 from infra.dev.stores import Stores
 from infra.dev.supervisor import seed
-from main_server.database import create_ledger_engine, transact
 from main_server.settings import Database
+from main_server.store.database import create_ledger_engine, transact
 from tests.factories import BODY, NUMBER
 from tests.heard import wait_until
 from tests.wire import Fault, Wire

@@ -8,10 +8,10 @@ from uuid import uuid4
 import pytest
 
 from gatepost.people import UserRole
-from main_server.failed import service
-from main_server.failed.repository import Selection
-from main_server.failed.service import Order
-from main_server.users.viewer import Viewer
+from main_server.messages.failed import service
+from main_server.messages.failed.repository import Selection
+from main_server.messages.failed.service import Order
+from main_server.people.users.viewer import Viewer
 from tests.acceptance.two_stores.killing import AFTER, BEFORE, commit_of, kill_service
 from tests.acceptance.two_stores.rig import Rig, accepted, post
 from tests.factories import DOMAIN

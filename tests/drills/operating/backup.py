@@ -21,8 +21,8 @@ from bench.rig.machine import noise
 from infra.dev.place import Place
 from infra.dev.ports import free_base
 from infra.dev.stack import Stack
-from main_server.database import open_ledger
 from main_server.settings import Database
+from main_server.store.database import open_ledger
 from tests.acceptance.lost_machine import Operator, lose, restore, url_of
 from tests.acceptance.site import Site, Traffic
 

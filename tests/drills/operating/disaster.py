@@ -42,12 +42,12 @@ from uuid import UUID
 from sqlalchemy import select
 from gatepost.content import decode_content
 from gatepost.settings import load
-from main_server.database import open_ledger
-from main_server.keys.key_file import read_master_keys
+from main_server.store.database import open_ledger
+from main_server.key_file import read_master_keys
 from main_server.keys.master import MasterKeys
 from main_server.keys.service import open_keyring
 from main_server.settings import KeysOnly
-from main_server.tables import messages as m
+from main_server.store.tables import messages as m
 settings = load(KeysOnly, Path("/etc/gatepost/main_server/config.yaml"))
 with open_ledger(settings.database) as engine:
     masters = MasterKeys(partial(read_master_keys, settings.keys.master_key_file))

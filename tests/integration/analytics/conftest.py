@@ -24,12 +24,12 @@ from analytics.submit import NAMES, UTC_OPTION
 from gatepost.logs import Log
 from infra.dev.engines import Engines, MariaServer
 from infra.dev.jvm import find_driver, find_java
-from main_server import migrating
-from main_server.database import create_ledger_engine, transact
-from main_server.granting import Account, grant_publishing, grant_reading
 from main_server.messages.partitions import ensure_partitions
 from main_server.settings import Database
-from main_server.tables import metadata
+from main_server.store import schema as migrating
+from main_server.store.database import create_ledger_engine, transact
+from main_server.store.rights import Account, grant_publishing, grant_reading
+from main_server.store.tables import metadata
 from tests.integration.analytics.days import SEVENTH, Attempt, Message
 
 KEYS_SCHEMA = "gatepost_keys"

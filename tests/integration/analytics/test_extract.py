@@ -11,7 +11,7 @@ from sqlalchemy import inspect, make_url
 
 from analytics import extract
 from analytics.schema import COLUMNS
-from main_server.granting import METADATA, SENDERS
+from main_server.store.rights import METADATA, SENDERS
 from tests.integration.analytics import frames
 from tests.integration.analytics.conftest import Ledger
 from tests.integration.analytics.days import SEVENTH, Attempt, Message, at

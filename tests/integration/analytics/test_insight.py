@@ -23,8 +23,8 @@ from gatepost.insight.repository import Asked
 from gatepost.insight.view import read_reports
 from gatepost.reports import repository as reports
 from gatepost.reports.repository import Scope
-from main_server.database import transact
-from main_server.tables import metadata
+from main_server.store.database import transact
+from main_server.store.tables import metadata
 from tests.integration.analytics.conftest import Heard, Ledger, Nights
 from tests.integration.analytics.days import SEVENTH, Attempt, Message, at, night_after
 

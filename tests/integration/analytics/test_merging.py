@@ -15,8 +15,8 @@ from analytics.reports.day import REPORTS, DayRows, all_reports
 from gatepost.reports import repository as reports
 from gatepost.reports.repository import Hours, Scope, Senders
 from gatepost.reports.sketch import estimate
-from main_server.database import transact
-from main_server.tables import metadata
+from main_server.store.database import transact
+from main_server.store.tables import metadata
 from tests.integration.analytics.conftest import Ledger
 from tests.integration.analytics.days import SEVENTH, Attempt, Message, at
 from tests.integration.analytics.frames import day_of

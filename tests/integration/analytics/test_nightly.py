@@ -9,7 +9,7 @@ from analytics import lake, nightly
 from analytics.reports.day import REPORTS
 from gatepost.cli.failure import Failure
 from gatepost.reports.sketch import estimate
-from main_server.tables import metadata
+from main_server.store.tables import metadata
 from tests.integration.analytics.conftest import Ledger, Nights
 from tests.integration.analytics.days import SEVENTH, Attempt, Message, at, night_after
 

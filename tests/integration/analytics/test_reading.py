@@ -8,8 +8,8 @@ from sqlalchemy import Connection, insert
 
 from gatepost.reports import repository as reports
 from gatepost.reports.repository import Busy, Hours, Scope, Seen, Senders, Silent
-from main_server.database import transact
-from main_server.tables import metadata
+from main_server.store.database import transact
+from main_server.store.tables import metadata
 from tests.integration.analytics.conftest import Ledger
 from tests.integration.analytics.days import SEVENTH
 

@@ -13,8 +13,8 @@ from sqlalchemy import insert
 
 from gatepost.cli.failure import Failure
 from infra.dev.engines import Engines
-from main_server.database import transact
-from main_server.tables import metadata
+from main_server.store.database import transact
+from main_server.store.tables import metadata
 from tests.integration.analytics.conftest import Ledger, Nights, engine_of, prepare
 from tests.integration.analytics.days import SEVENTH, Message, at, night_after
 from tests.replication import Pair, replicated

@@ -27,8 +27,6 @@ from gatepost.contract import (
 from gatepost.envelope import Envelope, encode
 from gatepost.ids import id_ms
 from infra.dev.engines import MariaServer
-from main_server import migrating
-from main_server.database import create_ledger_engine, transact
 from main_server.keys.master import MasterKey, MasterKeys
 from main_server.keys.service import Keyring, open_keyring
 from main_server.messages.deliver import deliver
@@ -36,7 +34,9 @@ from main_server.messages.partitions import ensure_partitions
 from main_server.messages.register import register
 from main_server.messages.settle import settle
 from main_server.settings import Database
-from main_server.tables import attempts, data_keys, messages
+from main_server.store import schema as migrating
+from main_server.store.database import create_ledger_engine, transact
+from main_server.store.tables import attempts, data_keys, messages
 from tests import factories
 from tests.integration.main_server.office import Office, opened_office
 from tests.integration.main_server.people import People

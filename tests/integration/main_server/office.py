@@ -18,12 +18,12 @@ from gatepost.clock import Clock, from_ms
 from gatepost.identity import Identity, Role
 from gatepost.service.http import CERTIFICATE
 from gatepost.service.requests import RequestMetrics, Requests
-from main_server.context import Context
-from main_server.database import Ledger
+from main_server.api.context import Context
 from main_server.keys.service import Keyring
+from main_server.people.users.passwords import Passwords
 from main_server.process import create_app
-from main_server.replica.shown import Shown
-from main_server.users.passwords import Passwords
+from main_server.store.database import Ledger
+from main_server.store.replica.shown import Shown
 from tests.heard import HeardLog
 from tests.integration.main_server.people import PASSWORD, People
 

@@ -9,15 +9,15 @@ from sqlalchemy import Engine, text
 
 from gatepost.people import UserRole
 from main_server.ca import repository as domains
-from main_server.database import transact
-from main_server.sessions import repository as session_rows
-from main_server.sessions import service as sessions
-from main_server.sessions.repository import Session
-from main_server.sessions.service import Opened, Try
-from main_server.users import links, repository, service
-from main_server.users.passwords import hash_password
-from main_server.users.repository import User
-from main_server.users.service import NewUser
+from main_server.people.sessions import repository as session_rows
+from main_server.people.sessions import service as sessions
+from main_server.people.sessions.repository import Session
+from main_server.people.sessions.service import Opened, Try
+from main_server.people.users import links, repository, service
+from main_server.people.users.passwords import hash_password
+from main_server.people.users.repository import User
+from main_server.people.users.service import NewUser
+from main_server.store.database import transact
 
 PASSWORD = "a long walk in the fog"
 HASH = hash_password(PASSWORD)

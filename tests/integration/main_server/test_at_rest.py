@@ -10,9 +10,9 @@ from sqlalchemy import text
 
 from gatepost.contract import Settlement
 from infra.dev.engines import Engines, MariaServer
-from main_server import migrating
 from main_server.keys.master import MasterKeys
 from main_server.keys.service import open_keyring
+from main_server.store import schema as migrating
 from tests.integration.main_server.conftest import (
     KEYS_SCHEMA,
     MASTER,

@@ -26,10 +26,10 @@ from main_server.ca.authority import (
 from main_server.ca.callers import Callers, read_callers
 from main_server.ca.founding import init_authority
 from main_server.ca.service import issue
-from main_server.clients import repository as clients
-from main_server.database import transact
-from main_server.edge import repository as edge
-from main_server.tables import certificates
+from main_server.messages.edge import repository as edge
+from main_server.store.database import transact
+from main_server.store.tables import certificates
+from main_server.tenants.clients import repository as clients
 from tests.factories import identity
 
 

@@ -10,9 +10,9 @@ from sqlalchemy.exc import DataError
 
 from gatepost.logs import Log
 from infra.dev.engines import Engines, MariaServer, RedisServer
-from main_server import checks as module
-from main_server.checks import Checks, Safety
-from main_server.database import Ledger
+from main_server.store import checks as module
+from main_server.store.checks import Checks, Safety
+from main_server.store.database import Ledger
 from tests.integration.main_server.conftest import engine_of
 
 UNSAFE = "SET GLOBAL innodb_flush_log_at_trx_commit = 2"

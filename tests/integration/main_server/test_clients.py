@@ -9,8 +9,8 @@ from sqlalchemy import Engine
 from gatepost.errors import NameTaken
 from gatepost.identity import Identity, Role
 from main_server.ca.repository import add_domain
-from main_server.clients.service import Change, change, ensure
-from main_server.database import transact
+from main_server.store.database import transact
+from main_server.tenants.clients.service import Change, change, ensure
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC).replace(tzinfo=None)
 

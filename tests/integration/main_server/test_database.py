@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import IntegrityError, OperationalError
 
-from main_server.database import Ledger, transact
+from main_server.store.database import Ledger, transact
 from tests.integration.main_server.conftest import Room
 
 

@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import Engine, insert, select
 
 from gatepost.clock import Clock, from_ms
-from main_server.database import transact
 from main_server.messages import housekeeping
 from main_server.messages.housekeeping import KEY_LIFE, forget_old_keys
-from main_server.tables import idempotency
+from main_server.store.database import transact
+from main_server.store.tables import idempotency
 
 
 def claim(engine: Engine, client_id: str, age: timedelta) -> None:

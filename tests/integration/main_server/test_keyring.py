@@ -14,14 +14,14 @@ from gatepost.content import decode_content
 from gatepost.envelope import Envelope
 from gatepost.errors import CannotOpen, KeysUnavailable
 from infra.dev.engines import Engines, MariaServer
-from main_server import migrating
-from main_server.database import transact
 from main_server.keys import repository
 from main_server.keys.master import MasterKey, MasterKeys
 from main_server.keys.repository import DataKey
 from main_server.keys.service import Keyring, open_keyring
 from main_server.keys.service_keys import PURPOSES
-from main_server.tables import current_master, data_keys, service_keys
+from main_server.store import schema as migrating
+from main_server.store.database import transact
+from main_server.store.tables import current_master, data_keys, service_keys
 from tests.factories import BODY, NUMBER, ids
 from tests.integration.main_server.conftest import (
     KEYS_SCHEMA,

@@ -28,11 +28,12 @@ from gatepost.identity import Identity, Role
 from gatepost.service.api import HotPosts, create_api
 from gatepost.service.requests import RequestMetrics, Requests
 from infra.dev.engines import MariaServer
-from main_server.admin import administrator, clients
-from main_server.ca.pki import PkiApp
-from main_server.database import Ledger, RequestLedger, is_outage, transact
+from main_server.api import administrators as administrator
+from main_server.api.admin import clients
+from main_server.api.internal import messages as endpoints
+from main_server.api.pki import PkiApp
 from main_server.keys.service import Keyring
-from main_server.messages import endpoints
+from main_server.store.database import Ledger, RequestLedger, is_outage, transact
 from tests.factories import envelope, ids
 from tests.heard import HeardLog
 from tests.integration.main_server.conftest import engine_of

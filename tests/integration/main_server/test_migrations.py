@@ -16,9 +16,11 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Engine, MetaData, inspect, text
 
 from infra.dev.engines import Engines, MariaServer
-from main_server import database, ledger_commands, migrating
-from main_server.granting import SENDERS
-from main_server.tables import KEYS, metadata
+from main_server.commands import db as ledger_commands
+from main_server.store import database
+from main_server.store import schema as migrating
+from main_server.store.rights import SENDERS
+from main_server.store.tables import KEYS, metadata
 from tests.integration.main_server.conftest import KEYS_SCHEMA, engine_of
 
 

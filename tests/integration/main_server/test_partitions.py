@@ -13,8 +13,6 @@ from sqlalchemy import Engine, text
 from gatepost.clock import TIMES_TO_BELIEVE, Clock
 from gatepost.ids import first_id_at
 from infra.dev.engines import Engines, MariaServer
-from main_server import migrating
-from main_server.database import Ledger
 from main_server.keys.master import MasterKeys
 from main_server.keys.service import open_keyring
 from main_server.messages.housekeeping import housekeeping_loop
@@ -24,6 +22,8 @@ from main_server.messages.partitions import (
     ensure_partitions,
     partition_name,
 )
+from main_server.store import schema as migrating
+from main_server.store.database import Ledger
 from tests import factories
 from tests.heard import HeardLog, until
 from tests.integration.main_server.conftest import KEYS_SCHEMA, MASTER, Room, engine_of

@@ -26,8 +26,8 @@ from main_server.ca.revocation import publish, release, renew_lists, revoke
 from main_server.ca.revoked import repository
 from main_server.ca.revoked.repository import Selection
 from main_server.ca.service import issue
-from main_server.database import transact
-from main_server.tables import certificates, crls, revocation_state
+from main_server.store.database import transact
+from main_server.store.tables import certificates, crls, revocation_state
 from tests.factories import identity
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gatepost.clock import iso
-from main_server.failed import service
+from main_server.messages.failed import service
 from main_server.messages.statuses import find_status
 from tests.factories import ids
 from tests.integration.main_server.conftest import Room, settlement

@@ -15,11 +15,11 @@ from sqlalchemy import Engine, text
 from gatepost.cli.main import run
 from gatepost.errors import Invalid, TokenRefused
 from gatepost.people import UserRole
-from main_server.database import transact
-from main_server.second_step import repository as authenticators
-from main_server.second_step.repository import Authenticator
-from main_server.users import links, repository, service
-from main_server.users.repository import User
+from main_server.people import authenticators
+from main_server.people.authenticators import Authenticator
+from main_server.people.users import links, repository, service
+from main_server.people.users.repository import User
+from main_server.store.database import transact
 from tests.integration.main_server.people import HASH, TESTER, People
 
 

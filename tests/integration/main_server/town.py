@@ -11,14 +11,14 @@ from gatepost.clock import Clock, from_ms, to_ms
 from gatepost.identity import Identity, Role
 from gatepost.ids import MessageIds, first_id_at
 from main_server.ca import repository as certificates
-from main_server.clients.service import create
-from main_server.database import transact
 from main_server.keys.service import Keyring
-from main_server.reading.listed.repository import Span
-from main_server.reading.scope import Asked
-from main_server.reading.search import Page, Query, search, with_numbers
-from main_server.tables import domains
-from main_server.users.viewer import UserRole, Viewer
+from main_server.messages.reading.list_repository import Span
+from main_server.messages.reading.scope import Asked
+from main_server.messages.reading.search import Page, Query, search, with_numbers
+from main_server.people.users.viewer import UserRole, Viewer
+from main_server.store.database import transact
+from main_server.store.tables import domains
+from main_server.tenants.clients.service import create
 from tests.integration.main_server.conftest import Room
 
 NUMBER, OTHER_NUMBER = "+491701234567", "+491709999999"

@@ -4,7 +4,7 @@ import json
 import random
 from dataclasses import asdict
 
-from main_server.reading.masking import mask
+from main_server.messages.reading.masking import mask
 from tests.chaos.digests import Digests, new_key
 from tests.chaos.shown import sample
 from tests.chaos.workload.texts import Texts

@@ -12,7 +12,7 @@ from gatepost.cli.configuring import configured, disagreements, settings_class
 from gatepost.install.configuration import SAMPLES
 from gatepost.settings import ENVIRONMENT_NAMES, ServiceSettings, load
 from infra.dev.paths import ROOT
-from main_server.domains.seeding import read_domains
+from main_server.tenants.domains.seeding import read_domains
 
 GOOD = "kdZ7-h2Lq_94-wTf"
 SERVICES = sorted(configured())

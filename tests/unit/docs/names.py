@@ -26,7 +26,7 @@ from infra.dev.options.commands import COMMANDS
 from infra.dev.paths import ROOT, VAR
 from infra.dev.place import Place
 from infra.dev.seed import ORDERS
-from main_server.tables import metadata
+from main_server.store.tables import metadata
 
 PACKAGES = (
     *("gatepost", "proxy", "worker", "main_server", "portal", "analytics"),

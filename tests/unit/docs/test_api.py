@@ -15,7 +15,7 @@ from infra.site.api import FOLDER, INTERFACES, applications
 from infra.site.openapi import proxy
 from infra.site.openapi.calls import Call, Interface
 from infra.site.openapi.document import problems_of
-from main_server.ca import pki
+from main_server.api import pki
 from main_server.process import create_app
 from proxy.admission import admit
 from proxy.batch import MAX_BATCH_BYTES, MAX_ITEMS

@@ -12,8 +12,8 @@ from openapi_spec_validator import validate
 from infra.dev.paths import ROOT
 from infra.site.api import FOLDER, INTERFACES
 from infra.site.openapi.document import NDJSON
-from main_server.reading.endpoints import Status
-from main_server.tables import STATUSES
+from main_server.api.portal.messages import Status
+from main_server.store.tables import STATUSES
 
 NAMES = [one.name for one in INTERFACES]
 every_document = pytest.mark.parametrize("name", NAMES)

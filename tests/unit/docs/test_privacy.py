@@ -13,7 +13,7 @@ from gatepost.bundle import Bundle
 from gatepost.envelope import Envelope
 from infra.dev.paths import ROOT
 from infra.site.privacy import declaration, form_of
-from main_server.tables import metadata
+from main_server.store.tables import metadata
 
 SAID = declaration()
 LAKE = {*schema.COLUMNS, *schema.ATTEMPTS, *schema.SENDERS}

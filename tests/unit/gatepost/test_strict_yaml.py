@@ -8,7 +8,7 @@ import pytest
 from gatepost.errors import ConfigurationError
 from gatepost.settings import load
 from gatepost.strict_yaml import parse_yaml
-from main_server.domains.seeding import read_domains
+from main_server.tenants.domains.seeding import read_domains
 from proxy.settings import ProxySettings
 
 Read = Callable[[Path], object]

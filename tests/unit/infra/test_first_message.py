@@ -10,7 +10,7 @@ from sqlalchemy.exc import OperationalError
 from infra.dev.first_message import DELIVERED_WITHIN_SECONDS, tell_first_message
 from infra.dev.steps import Failure
 from infra.dev.waiting import Waiting
-from main_server.pauses.repository import EVERYWHERE, Pause, What
+from main_server.tenants.pauses.repository import EVERYWHERE, Pause, What
 
 QUEUE = "example.com:messages"
 

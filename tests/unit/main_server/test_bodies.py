@@ -4,7 +4,7 @@ import pytest
 
 from gatepost.errors import Malformed
 from gatepost.holders import TokenOrder
-from main_server.admin.bodies import decode
+from main_server.api.bodies import decode
 
 
 @pytest.mark.parametrize(

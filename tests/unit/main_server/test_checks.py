@@ -2,7 +2,7 @@
 
 import pytest
 
-from main_server.checks import ledger_faults, redis_faults
+from main_server.store.checks import ledger_faults, redis_faults
 
 COMMON = {
     "innodb_flush_log_at_trx_commit": "1",

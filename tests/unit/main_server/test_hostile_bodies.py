@@ -10,7 +10,7 @@ import pytest
 
 from gatepost.contract import decode_deliver_request, decode_register_request, decode_settle_request
 from gatepost.errors import GatepostError
-from main_server.messages.endpoints import MAX_BYTES, read_items
+from main_server.api.internal.messages import MAX_BYTES, read_items
 from tests.hostile.bodies import repeated
 from tests.hostile.stalls import STALL_SECONDS, inherent_stall
 

@@ -6,7 +6,7 @@ import pytest
 
 from gatepost.errors import RateLimited, Unavailable
 from main_server import buckets
-from main_server.ca.peers import Peers, Turns
+from main_server.api.peers import Peers, Turns
 
 
 class Watch:

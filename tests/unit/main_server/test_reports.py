@@ -7,9 +7,9 @@ import pytest
 from gatepost.errors import Invalid
 from gatepost.insight.shapes import LastRun
 from gatepost.people import UserRole
-from main_server.reading.scope import Asked
-from main_server.reports.endpoints import MOST_DAYS, NOBODYS, days_of, for_domain, wanted_by
-from main_server.users.viewer import Viewer
+from main_server.api.portal.reports import MOST_DAYS, NOBODYS, days_of, for_domain, wanted_by
+from main_server.messages.reading.scope import Asked
+from main_server.people.users.viewer import Viewer
 from tests.unit.portal.report_cases import reports
 
 YESTERDAY = date(2026, 11, 17)

@@ -1,6 +1,6 @@
 """Redis, as each service's own user sees it: whether it answers, which one it is, what its time is.
 
-How it is set up only the main server's user may ask: `main_server.doctor.redis`.
+How it is set up only the main server's user may ask: `main_server.commands.doctor.redis`.
 """
 
 import asyncio

@@ -6,8 +6,8 @@ from sqlalchemy import Engine, insert, text
 
 from main_server.audit.chain import Entry, Head
 from main_server.audit.repository import append
-from main_server.database import transact
-from main_server.tables import audit_log
+from main_server.store.database import transact
+from main_server.store.tables import audit_log
 
 
 def empty(engine: Engine) -> None:

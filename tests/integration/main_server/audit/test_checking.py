@@ -8,11 +8,11 @@ from threading import Barrier
 import pytest
 from sqlalchemy import Connection, Engine
 
+from main_server.audit import check_repository as repository
 from main_server.audit import checking as module
+from main_server.audit.check_repository import Check
 from main_server.audit.checking import latest, start, take_turn
-from main_server.audit.checks import repository
-from main_server.audit.checks.repository import Check
-from main_server.audit.listed.repository import Filters
+from main_server.audit.list_repository import Filters
 from main_server.audit.search import Query, search
 from main_server.audit.verify import verify
 from tests.integration.main_server.audit.logs import run_sql, write

@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import Connection, Engine, event, text
 
 from main_server.audit import search as module
-from main_server.audit.listed.repository import Filters, Times, list_domains, walk
+from main_server.audit.list_repository import Filters, Times, list_domains, walk
 from main_server.audit.search import EVER, LOOKED_AT, PAGE, Page, Query, entries, search
-from main_server.database import transact
+from main_server.store.database import transact
 from tests.integration.main_server.audit.logs import put
 
 NOW = datetime(2026, 11, 18, 12)

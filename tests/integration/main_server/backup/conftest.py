@@ -14,13 +14,13 @@ from sqlalchemy import Engine, select, text
 
 from gatepost.cli.main import run
 from infra.dev.engines import Engines, MariaServer
-from main_server import migrating
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.audit.repository import append
-from main_server.database import transact
-from main_server.granting import grant_dumping, parse_account
 from main_server.messages.partitions import ensure_partitions
-from main_server.tables import KEYS, metadata
+from main_server.store import schema as migrating
+from main_server.store.database import transact
+from main_server.store.rights import grant_dumping, parse_account
+from main_server.store.tables import KEYS, metadata
 from tests.integration.main_server.conftest import KEYS_SCHEMA, engine_of
 from tests.integration.main_server.keys.conftest import House, empty
 

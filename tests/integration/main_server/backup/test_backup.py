@@ -31,7 +31,7 @@ from main_server.keys.backup.restore import restore as restore_keys
 from main_server.keys.destroy import destroy
 from main_server.messages.partitions import LOCK as PARTITIONS_LOCK
 from main_server.retention.run import LOCK as RETENTION_LOCK
-from main_server.retention.runs.repository import last_restored
+from main_server.retention.run_repository import last_restored
 from tests.factories import BODY, NUMBER
 from tests.heard import wait_until
 from tests.integration.main_server.backup.conftest import Command, contents, note
@@ -294,7 +294,7 @@ def test_it_never_goes_over_a_ledger_that_has_something(house: House, backup: Co
 def test_one_of_a_later_release_is_refused(
     house: House, backup: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("main_server.migrating.current", lambda _: "9999")
+    monkeypatch.setattr("main_server.store.schema.current", lambda _: "9999")
     backup.made()
     said = backup("restore")
     assert said.code == 2

@@ -16,7 +16,7 @@ from gatepost.settings import load
 from main_server.backup.content import MANIFEST, Opened, find, name_of, write_manifest
 from main_server.backup.sealed import BackupKey, read_salt
 from main_server.backup.settings import BackupSettings
-from main_server.doctor.nights import judge_owners
+from main_server.commands.doctor.nights import judge_owners
 from tests.giving import Giving
 from tests.integration.main_server.backup.conftest import PASSPHRASE, Command
 from tests.integration.main_server.conftest import engine_of

@@ -15,8 +15,8 @@ from gatepost.clock import from_ms, to_ms
 from main_server.ca import repository
 from main_server.ca.authority import utc_now
 from main_server.ca.founding import init_authority
-from main_server.database import transact
-from main_server.tables import certificates, crls
+from main_server.store.database import transact
+from main_server.store.tables import certificates, crls
 
 PUBLIC_URL = "http://pki.example.com:8002"
 

@@ -10,8 +10,8 @@ from gatepost.logs import Log
 from gatepost.queue import connect
 from infra.dev.engines import RedisServer
 from main_server.ca.online import OnlineCa
-from main_server.database import Ledger
 from main_server.settings import Authority as Settings
+from main_server.store.database import Ledger
 from tests.integration.main_server.ca.ca_room import CaRoom
 
 

@@ -19,14 +19,14 @@ from gatepost.logs import Log
 from gatepost.queue import connect
 from gatepost.revocation import Reason
 from gatepost.service.api import create_api
-from main_server.admin import certificates, clients, tokens, withdrawing
+from main_server.api.admin import certificates, clients, tokens, withdrawing
 from main_server.ca.authorities import Authorities
 from main_server.ca.authority import utc_now
 from main_server.ca.online import OnlineCa
 from main_server.ca.revoked.repository import Forgotten, record_forgotten
-from main_server.database import Ledger, transact
+from main_server.people.administrator import administrator_by
 from main_server.settings import Authority as Settings
-from main_server.users.administrator import administrator_by
+from main_server.store.database import Ledger, transact
 from tests.csrs import make_csr
 from tests.integration.main_server.ca.ca_room import CaRoom
 from tests.integration.main_server.ca.served import served

@@ -31,9 +31,9 @@ from main_server.ca.renewal import Renewal, renew
 from main_server.ca.requests import succeed
 from main_server.ca.revocation import retire_issuer, revoke
 from main_server.ca.revoked.repository import Selection
-from main_server.database import transact
-from main_server.edge.repository import list_clients
-from main_server.tables import certificates, crls, trust_anchors
+from main_server.messages.edge.repository import list_clients
+from main_server.store.database import transact
+from main_server.store.tables import certificates, crls, trust_anchors
 from tests.csrs import make_csr
 from tests.forging import CLIENT_AUTH, SERVER_AUTH, read_signer, subordinate
 from tests.integration.main_server.ca.ca_room import CaRoom, Said

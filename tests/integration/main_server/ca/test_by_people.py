@@ -21,18 +21,18 @@ from sqlalchemy import bindparam, text
 from gatepost.clock import from_ms, to_ms
 from gatepost.identity import Identity, Role
 from gatepost.service.api import create_api
-from main_server.admin import certificates, clients, endings, tokens, withdrawing
-from main_server.admin.endings import list_endings
+from main_server.api.admin import certificates, clients, endings, tokens, withdrawing
+from main_server.api.admin.endings import list_endings
 from main_server.audit.repository import read_head
 from main_server.ca import repository
 from main_server.ca.anchors.service import add, register
 from main_server.ca.authority import Order, Usage, load_authority, utc_now
 from main_server.ca.online import OnlineCa
 from main_server.ca.service import Cause, Issued, issue
-from main_server.clients.service import Change, change, ensure
-from main_server.database import transact
-from main_server.users.administrator import administrator_for
-from main_server.users.viewer import UserRole, Viewer
+from main_server.people.administrator import administrator_for
+from main_server.people.users.viewer import UserRole, Viewer
+from main_server.store.database import transact
+from main_server.tenants.clients.service import Change, change, ensure
 from tests.csrs import make_csr
 from tests.forging import odd_certificates
 from tests.integration.main_server.ca.ca_room import CaRoom

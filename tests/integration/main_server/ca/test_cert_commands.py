@@ -13,12 +13,12 @@ from sqlalchemy import func, select
 
 from gatepost.cli.failure import EXIT_OF_KIND
 from gatepost.identity import Identity, Role
-from main_server.ca import cert_commands
 from main_server.ca.authorities import Authorities
 from main_server.ca.authority import new_key, utc_now
 from main_server.ca.requests import Asked, grant
-from main_server.database import transact
-from main_server.tables import certificates
+from main_server.commands import cert as cert_commands
+from main_server.store.database import transact
+from main_server.store.tables import certificates
 from tests.csrs import make_csr
 from tests.integration.main_server.ca.ca_room import CaRoom
 from tests.judges import openssl

@@ -21,9 +21,9 @@ from main_server.ca.authority import Authority, Usage, utc_now
 from main_server.ca.csr import key_for
 from main_server.ca.requests import Asked, grant
 from main_server.ca.revoked.repository import Selection
-from main_server.clients.service import ensure
-from main_server.database import transact
-from main_server.tables import certificates
+from main_server.store.database import transact
+from main_server.store.tables import certificates
+from main_server.tenants.clients.service import ensure
 from tests.csrs import make_csr
 from tests.integration.main_server.ca.ca_room import CaRoom
 

@@ -2,7 +2,7 @@
 
 from gatepost.client.files import Files
 from gatepost.client.keys import make_key, make_request
-from main_server.ca.own import renew_own
+from main_server.commands.own_certificate import renew_own
 from tests.integration.main_server.ca.ca_room import CaRoom
 
 

@@ -14,12 +14,12 @@ from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import ocsp
 
+from main_server.api.pki import PkiApp
 from main_server.ca.authority import utc_now
 from main_server.ca.crl import REBUILT_EVERY
 from main_server.ca.expiry import look_for_expiring
 from main_server.ca.ocsp import answer
 from main_server.ca.online import OnlineCa
-from main_server.ca.pki import PkiApp
 from main_server.ca.revocation import renew_old_lists
 from tests.factories import Pki, identity
 from tests.forging import altered
@@ -185,7 +185,7 @@ SLOWLY = 0.001
 def test_who_guesses_tokens_is_slowed_down_and_nobody_else(
     online: OnlineCa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("main_server.ca.pki.ENROLMENTS", (SLOWLY, 5))
+    monkeypatch.setattr("main_server.api.pki.ENROLMENTS", (SLOWLY, 5))
     other = httpx.HTTPTransport(local_address="127.0.0.2")
     with (
         served(PkiApp(online)) as url,
@@ -202,7 +202,7 @@ def test_who_guesses_tokens_is_slowed_down_and_nobody_else(
 def test_behind_a_balancer_each_is_counted_for_himself(
     online: OnlineCa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("main_server.ca.pki.ENROLMENTS", (SLOWLY, 2))
+    monkeypatch.setattr("main_server.api.pki.ENROLMENTS", (SLOWLY, 2))
     balancer = (ip_network("127.0.0.1/32"),)
     one, other = {"x-forwarded-for": "203.0.113.9"}, {"x-forwarded-for": "198.51.100.4"}
     with served(PkiApp(online, balancer)) as url, httpx.Client(base_url=url) as client:
@@ -217,7 +217,7 @@ def test_behind_a_balancer_each_is_counted_for_himself(
 def test_who_asks_without_end_is_slowed_down(
     online: OnlineCa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("main_server.ca.pki.REQUESTS", (SLOWLY, 5))
+    monkeypatch.setattr("main_server.api.pki.REQUESTS", (SLOWLY, 5))
     with served(PkiApp(online)) as url, httpx.Client(base_url=url) as flood:
         told = [flood.get(path).status_code for path in ["/ca.pem", "/nothing"] * 4]
     assert told == [200, 404, 200, 404, 200, 429, 429, 429]

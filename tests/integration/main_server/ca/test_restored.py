@@ -23,8 +23,8 @@ from main_server.ca.ocsp import answer
 from main_server.ca.online import OnlineCa
 from main_server.ca.recovery import recover
 from main_server.ca.revoked.repository import read_crl, read_revocations
-from main_server.database import transact
-from main_server.tables import certificates, crls, revocation_state
+from main_server.store.database import transact
+from main_server.store.tables import certificates, crls, revocation_state
 from tests.integration.main_server.ca.ca_room import CaRoom
 
 

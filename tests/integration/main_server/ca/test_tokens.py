@@ -22,19 +22,19 @@ from gatepost.errors import (
 from gatepost.identity import Identity, Role
 from gatepost.people import UserRole
 from gatepost.renewal import sign_renewal
+from main_server.audit.names import actor_of
 from main_server.ca.authorities import Authorities
 from main_server.ca.authority import Authority, utc_now
 from main_server.ca.enrolment import Enrolment, enrol, make_token, withdraw
 from main_server.ca.renewal import Renewal, renew
 from main_server.ca.service import Certified
-from main_server.clients.service import Change, change
-from main_server.database import transact
-from main_server.tables import certificates
-from main_server.users import links
-from main_server.users import service as users
-from main_server.users.names import actor_of
-from main_server.users.repository import User
-from main_server.users.service import Rights
+from main_server.people.users import links
+from main_server.people.users import service as users
+from main_server.people.users.repository import User
+from main_server.people.users.service import Rights
+from main_server.store.database import transact
+from main_server.store.tables import certificates
+from main_server.tenants.clients.service import Change, change
 from tests.csrs import make_csr
 from tests.integration.main_server.ca.ca_room import CaRoom
 from tests.integration.main_server.people import HASH, People

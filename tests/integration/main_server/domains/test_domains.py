@@ -24,22 +24,22 @@ from gatepost.errors import (
     WrongCredentials,
 )
 from gatepost.identity import Identity, Role
-from main_server.audit.listed.repository import Filters
+from main_server.audit.list_repository import Filters
 from main_server.audit.search import Query, entries
 from main_server.ca import repository as certificates
-from main_server.clients.service import ensure
-from main_server.database import transact
-from main_server.domains import service
-from main_server.domains.seeding import compare
-from main_server.edge.service import list_queues, make_bundle
 from main_server.keys.service import Keyring
-from main_server.pauses import service as pauses
-from main_server.pauses.repository import What
-from main_server.pauses.service import Order
-from main_server.sessions import service as sessions
-from main_server.tables import certificates as certificates_table
-from main_server.users import links
-from main_server.users import service as users
+from main_server.messages.edge.service import list_queues, make_bundle
+from main_server.people.sessions import service as sessions
+from main_server.people.users import links
+from main_server.people.users import service as users
+from main_server.store.database import transact
+from main_server.store.tables import certificates as certificates_table
+from main_server.tenants.clients.service import ensure
+from main_server.tenants.domains import service
+from main_server.tenants.domains.seeding import compare
+from main_server.tenants.pauses import service as pauses
+from main_server.tenants.pauses.repository import What
+from main_server.tenants.pauses.service import Order
 from tests.integration.main_server.people import HASH, People
 
 ACTOR = "gatepost://gatepost/user/eve"

@@ -3,9 +3,9 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import Engine, update
 
-from main_server.database import transact
 from main_server.keys.service import Keyring
-from main_server.tables import redrives
+from main_server.store.database import transact
+from main_server.store.tables import redrives
 from tests.integration.main_server.town import Town, found_town
 
 

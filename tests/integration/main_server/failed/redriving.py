@@ -6,10 +6,10 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from gatepost.contract import Settlement
-from main_server.database import transact
-from main_server.failed import service
-from main_server.failed.repository import Redrive, Selection, find_redrive
-from main_server.failed.service import Order
+from main_server.messages.failed import service
+from main_server.messages.failed.repository import Redrive, Selection, find_redrive
+from main_server.messages.failed.service import Order
+from main_server.store.database import transact
 from tests.integration.main_server.conftest import settlement
 from tests.integration.main_server.town import Town
 

@@ -15,22 +15,22 @@ from gatepost.contract import DeliveryOffer, Settlement
 from gatepost.errors import Invalid, NotFound
 from gatepost.queue import Delivery, Queues, connect
 from infra.dev.engines import MariaServer
-from main_server.database import Ledger, transact
-from main_server.failed import repository as rows
-from main_server.failed import service
-from main_server.failed.listing import Counted, count_by_reason
-from main_server.failed.repository import Redrive, Selection, list_redrives
-from main_server.failed.service import Order
 from main_server.keys import repository
 from main_server.keys.data_keys import day_of
 from main_server.keys.lifetimes import MAX_LIFETIME
+from main_server.messages.failed import repository as rows
+from main_server.messages.failed import service
+from main_server.messages.failed.listing import Counted, count_by_reason
+from main_server.messages.failed.repository import Redrive, Selection, list_redrives
+from main_server.messages.failed.service import Order
 from main_server.messages.in_state import Place
-from main_server.reading.search import Query
-from main_server.reconcile.to_queue import ToQueue
-from main_server.users import service as users
-from main_server.users.repository import User
-from main_server.users.service import Rights
-from main_server.users.viewer import UserRole, Viewer
+from main_server.messages.reading.search import Query
+from main_server.messages.reconcile.to_queue import ToQueue
+from main_server.people.users import service as users
+from main_server.people.users.repository import User
+from main_server.people.users.service import Rights
+from main_server.people.users.viewer import UserRole, Viewer
+from main_server.store.database import Ledger, transact
 from tests.integration.main_server.conftest import settlement
 from tests.integration.main_server.failed.redriving import (
     LAST,
@@ -66,7 +66,7 @@ def test_they_are_counted_by_reason(town: Town) -> None:
 
 
 def test_many_are_counted_back_to_a_time(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("main_server.reading.search.ROWS_LOOKED_AT", 4)
+    monkeypatch.setattr("main_server.messages.reading.search.ROWS_LOOKED_AT", 4)
     ids = failed(town, 5)
     counted = count_by_reason(town.engine, town.admin(), Query(span(), status="failed"))
     assert counted.since == ids[1].bytes, "four were looked at, however many clients there are"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from main_server.failed import repository as rows
-from main_server.failed import service
+from main_server.messages.failed import repository as rows
+from main_server.messages.failed import service
 from main_server.messages.in_state import Place
 from tests.integration.main_server.failed.redriving import (
     failed,

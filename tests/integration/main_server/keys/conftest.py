@@ -21,16 +21,16 @@ from gatepost.content import decode_content
 from gatepost.contract import Result
 from gatepost.envelope import Envelope
 from infra.dev.engines import Engines, MariaServer
-from main_server import migrating
-from main_server.database import transact
 from main_server.keys import repository
 from main_server.keys.master import MasterKeys, read_master_keys
 from main_server.keys.repository import DataKey, Pair, ServiceKey
 from main_server.keys.service import Keyring, open_keyring
 from main_server.messages.partitions import ensure_partitions
-from main_server.retention.holds import repository as holds
-from main_server.retention.holds.repository import Hold
-from main_server.tables import KEYS, audit_head, messages, metadata
+from main_server.store import schema as migrating
+from main_server.store.database import transact
+from main_server.store.tables import KEYS, audit_head, messages, metadata
+from main_server.tenants import holds
+from main_server.tenants.holds import Hold
 from tests.factories import BODY, ids
 from tests.integration.main_server.conftest import KEYS_SCHEMA, Room, engine_of
 

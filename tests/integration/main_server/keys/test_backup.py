@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy import delete
 
 from gatepost.errors import ConfigurationError, KeysUnavailable
-from main_server.database import transact
 from main_server.keys import service_keys
 from main_server.keys.backup.content import read_backup, write_backup
 from main_server.keys.backup.form import Sealing
@@ -16,11 +15,12 @@ from main_server.keys.backup.restore import restore
 from main_server.keys.backup.standing import WouldLose, renew_backup
 from main_server.keys.data_keys import unwrap
 from main_server.keys.destroy import destroy
-from main_server.keys.destroyed.repository import list_destroyed
+from main_server.keys.destroyed_repository import list_destroyed
 from main_server.keys.reencrypt import begin, reencrypt
 from main_server.keys.rewrap import rotate
 from main_server.settings import Keys
-from main_server.tables import destroyed_keys
+from main_server.store.database import transact
+from main_server.store.tables import destroyed_keys
 from tests.integration.main_server.keys.conftest import LONG_AGO, House, empty
 
 

@@ -12,14 +12,14 @@ import yaml
 
 from gatepost.cli.main import run
 from infra.dev.engines import MariaServer
-from main_server.database import transact
+from main_server.key_file import read_keys
 from main_server.keys.alone import alone
 from main_server.keys.backup.content import read_backup
 from main_server.keys.backup.form import Sealing
 from main_server.keys.data_keys import unwrap
-from main_server.keys.key_file import read_keys
 from main_server.keys.master import MasterKey
 from main_server.keys.reencrypt import begin
+from main_server.store.database import transact
 from tests.integration.main_server.keys.conftest import LONG_AGO, House, empty
 
 DAY = LONG_AGO.isoformat()

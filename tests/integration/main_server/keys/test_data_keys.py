@@ -18,12 +18,12 @@ from gatepost.envelope import Envelope, encode
 from gatepost.errors import CannotOpen, KeysUnavailable
 from gatepost.ids import id_ms
 from infra.dev.engines import MariaServer
-from main_server.database import transact
 from main_server.keys import repository
 from main_server.keys.data_keys import BELIEVED_SECONDS
 from main_server.keys.destroy import destroy
 from main_server.keys.lifetimes import MAX_LIFETIME
 from main_server.keys.reencrypt import begin, reencrypt
+from main_server.store.database import transact
 from tests.factories import BODY, LAST_MS
 from tests.integration.main_server.conftest import settlement
 from tests.integration.main_server.keys.conftest import LONG_AGO, House, wait_for_locks

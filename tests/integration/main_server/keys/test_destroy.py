@@ -14,17 +14,17 @@ from sqlalchemy import text
 from gatepost.envelope import encode
 from gatepost.errors import CannotOpen, NotFound
 from infra.dev.engines import MariaServer
-from main_server.database import transact
 from main_server.keys import destroy as module
 from main_server.keys import repository
 from main_server.keys.data_keys import unwrap
 from main_server.keys.destroy import Held, TooEarly, destroy, plan
-from main_server.keys.destroyed.repository import find_erased_day
+from main_server.keys.destroyed_repository import find_erased_day
 from main_server.keys.reencrypt import begin
 from main_server.keys.rows.form import open_row
 from main_server.messages.arrivals import arrive, queued_row
 from main_server.messages.repository import AcceptedBy, insert_queued
-from main_server.retention.holds import repository as holds
+from main_server.store.database import transact
+from main_server.tenants import holds
 from tests.integration.main_server.keys.conftest import (
     LONG_AGO,
     Cut,

@@ -7,12 +7,12 @@ from sqlalchemy import update
 
 from gatepost.envelope import Envelope
 from gatepost.errors import NotFound
-from main_server.database import transact
 from main_server.keys import reencrypt as module
-from main_server.keys.destroyed.repository import kid_of, list_destroyed
+from main_server.keys.destroyed_repository import kid_of, list_destroyed
 from main_server.keys.reencrypt import NotAllMoved, reencrypt
 from main_server.keys.rows.form import seal_row
-from main_server.tables import messages
+from main_server.store.database import transact
+from main_server.store.tables import messages
 from tests.factories import BODY
 from tests.integration.main_server.keys.conftest import LONG_AGO, Cut, Cuts, House, meanwhile
 

@@ -6,13 +6,14 @@ import pytest
 
 from gatepost.errors import KeysUnavailable
 from gatepost.whole_file import replace_file
-from main_server.database import transact
-from main_server.keys import key_file, repository
-from main_server.keys.key_file import read_keys
+from main_server import key_file
+from main_server.key_file import read_keys
+from main_server.keys import repository
 from main_server.keys.master import MasterKey
 from main_server.keys.rewrap import rotate as module
 from main_server.keys.rewrap.repository import count_under_others
 from main_server.keys.rewrap.rotate import StillNeeded, finish, prepare, rewrap
+from main_server.store.database import transact
 from tests.integration.main_server.keys.conftest import LONG_AGO, Cut, Cuts, House, meanwhile
 
 

@@ -16,15 +16,15 @@ from gatepost.envelope import Envelope
 from gatepost.errors import CannotOpen, KeysUnavailable
 from gatepost.logs import Log
 from infra.dev.engines import MariaServer
-from main_server.database import Ledger, transact
 from main_server.keys import loop, repository, service_keys
 from main_server.keys.backup.content import read_backup
 from main_server.keys.backup.form import Sealing
-from main_server.keys.destroyed.repository import list_destroyed
+from main_server.keys.destroyed_repository import list_destroyed
 from main_server.keys.lifetimes import MAX_LIFETIME, SEALING_TURN
 from main_server.keys.loop import ClocksDiffer, keys_loop, take_turn
 from main_server.keys.service import Keyring
 from main_server.settings import Keys
+from main_server.store.database import Ledger, transact
 from tests.factories import BODY, NUMBER, changed
 from tests.integration.main_server.keys.conftest import House, meanwhile, wait_for_locks
 

@@ -13,10 +13,10 @@ import pytest
 
 from gatepost.contract import Settlement
 from gatepost.envelope import Envelope
-from main_server.database import transact
 from main_server.messages import repository
 from main_server.messages.arrivals import duplicate_row
-from main_server.tables import STATUSES
+from main_server.store.database import transact
+from main_server.store.tables import STATUSES
 from tests.integration.main_server.conftest import Room, offer, settlement
 
 LATER_MS = 60_000

@@ -15,13 +15,13 @@ from sqlalchemy import Connection, Engine, create_engine, text
 from gatepost.contract import Settlement
 from gatepost.envelope import Envelope
 from infra.dev.engines import Engines, MariaServer
-from main_server import migrating
-from main_server.database import create_ledger_engine
 from main_server.keys.master import MasterKeys
 from main_server.keys.service import open_keyring
 from main_server.messages.partitions import ensure_partitions
 from main_server.messages.statuses import find_status
 from main_server.settings import Database
+from main_server.store import schema as migrating
+from main_server.store.database import create_ledger_engine
 from tests.integration.main_server.conftest import (
     KEYS_SCHEMA,
     MASTER,

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from gatepost.contract import Settlement
 from gatepost.envelope import Envelope
-from main_server.database import transact
-from main_server.failed import service
 from main_server.keys.rows import repository as bodies
+from main_server.messages.failed import service
+from main_server.store.database import transact
 from tests.integration.main_server.conftest import Room, offer, settlement
 from tests.integration.main_server.failed.redriving import now
 from tests.integration.main_server.messages.test_arrows import SAID

@@ -9,7 +9,7 @@ import pytest
 
 from gatepost.contract import Settlement
 from gatepost.envelope import Envelope
-from main_server.failed import service
+from main_server.messages.failed import service
 from tests.factories import changed
 from tests.integration.main_server.conftest import Room, offer, open_row, results, settlement
 from tests.integration.main_server.failed.redriving import now

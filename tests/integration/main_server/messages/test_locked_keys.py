@@ -11,10 +11,10 @@ from sqlalchemy import Table, select, update
 
 from gatepost.contract import Result
 from gatepost.envelope import Envelope, encode
-from main_server.database import transact
 from main_server.keys.service import open_keyring
 from main_server.keys.service_keys import replace as replace_key
-from main_server.tables import data_keys, service_keys
+from main_server.store.database import transact
+from main_server.store.tables import data_keys, service_keys
 from tests.integration.main_server.conftest import Room, results, settlement
 
 LOCKED = ("refused", "key_unavailable")

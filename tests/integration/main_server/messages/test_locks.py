@@ -10,7 +10,7 @@ from sqlalchemy.exc import OperationalError
 
 from gatepost.contract import Settlement
 from gatepost.envelope import Envelope
-from main_server.tables import messages
+from main_server.store.tables import messages
 from tests.integration.main_server.conftest import Room, engine_of, results, settlement
 
 
@@ -61,7 +61,7 @@ def test_what_waits_too_long_for_a_lock_is_undone_and_done_again(
 def test_a_lock_that_is_never_let_go_is_an_outage_and_leaves_nothing_half_done(
     room: Room, impatient: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("main_server.database._TRIES", 2)
+    monkeypatch.setattr("main_server.store.database._TRIES", 2)
     envelopes = [room.envelope() for _ in range(3)]
     room.register(*envelopes)
     with hold(room.engine, envelopes[2]), pytest.raises(OperationalError):

@@ -19,12 +19,12 @@ from gatepost.queue import Entry, Queues, connect
 from gatepost.service.ops import helpful, needed
 from gatepost.service.vitals import Voice, vitals_loop
 from gatepost.vitals import CHANNEL
-from main_server.database import Ledger, transact
-from main_server.domains import service as domains
-from main_server.overview import repository
-from main_server.overview.collecting import Collector
-from main_server.overview.heard import heard_loop
-from main_server.tables import certificates
+from main_server.health.overview import repository
+from main_server.health.overview.collecting import Collector
+from main_server.health.overview.heard import heard_loop
+from main_server.store.database import Ledger, transact
+from main_server.store.tables import certificates
+from main_server.tenants.domains import service as domains
 from tests.factories import ids
 from tests.heard import until
 from tests.integration.main_server.town import Town

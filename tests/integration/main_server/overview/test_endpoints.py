@@ -11,10 +11,10 @@ from sqlalchemy import Engine, text
 
 from gatepost.people import UserRole
 from gatepost.service.api import create_api
-from main_server.database import Ledger, transact
-from main_server.overview import endpoints
-from main_server.overview.endpoints import NOTED_FOR
-from main_server.users.viewer import Viewer
+from main_server.api.portal import overview as endpoints
+from main_server.api.portal.overview import NOTED_FOR
+from main_server.people.users.viewer import Viewer
+from main_server.store.database import Ledger, transact
 from tests.integration.main_server.office import Stopped
 from tests.unit.main_server.overview.test_viewing import SNAPSHOT
 

@@ -10,13 +10,13 @@ import pytest
 from sqlalchemy import select
 
 from gatepost.errors import Invalid
-from main_server.database import transact
-from main_server.edge.repository import list_domains
-from main_server.pauses import service
-from main_server.pauses.repository import EVERYWHERE, What
-from main_server.pauses.service import Order
-from main_server.queues.naming import list_known, meant
-from main_server.tables import audit_log
+from main_server.messages.edge.repository import list_domains
+from main_server.messages.queues.naming import list_known, meant
+from main_server.store.database import transact
+from main_server.store.tables import audit_log
+from main_server.tenants.pauses import service
+from main_server.tenants.pauses.repository import EVERYWHERE, What
+from main_server.tenants.pauses.service import Order
 from tests.integration.main_server.town import Town
 
 

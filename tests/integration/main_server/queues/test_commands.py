@@ -18,12 +18,12 @@ from sqlalchemy import Engine
 from gatepost.cli.main import run
 from gatepost.envelope import encode
 from gatepost.queue import Entry, Queues, connect
-from main_server.database import transact
+from main_server.commands import intake as pausing
+from main_server.commands.queue import purging
 from main_server.keys.repository import read_time
 from main_server.keys.service import Keyring
-from main_server.pauses import commands as pausing
-from main_server.queues import purging
-from main_server.tables import pauses
+from main_server.store.database import transact
+from main_server.store.tables import pauses
 from tests.integration.main_server.town import Town, found_town
 
 WHY = ("--reason", "the database is being moved")

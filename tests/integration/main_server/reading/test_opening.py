@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 
 from gatepost.errors import CannotOpen, Invalid, NotFound
-from main_server.reading.opening import Opening, open_message
-from main_server.users.viewer import Viewer
+from main_server.messages.reading.opening import Opening, open_message
+from main_server.people.users.viewer import Viewer
 from tests.factories import BODY
 from tests.integration.main_server.town import NUMBER, SUPER, Town
 

@@ -10,20 +10,20 @@ from sqlalchemy import Connection, event, text
 
 from gatepost.errors import Invalid
 from gatepost.ids import first_id_at, id_ms
-from main_server.database import transact
-from main_server.failed import listing
-from main_server.failed.listing import count_by_reason
-from main_server.reading import search as module
-from main_server.reading.listed.repository import (
+from main_server.messages.failed import listing
+from main_server.messages.failed.listing import count_by_reason
+from main_server.messages.reading import search as module
+from main_server.messages.reading.list_repository import (
     Found,
     Lane,
     read_found,
     walk_all,
     walk_lanes,
 )
-from main_server.reading.scope import Asked
-from main_server.reading.search import NEIGHBOURS_LOOKED_AT, PAGE, ROWS_LOOKED_AT, Query
-from main_server.users.viewer import Viewer
+from main_server.messages.reading.scope import Asked
+from main_server.messages.reading.search import NEIGHBOURS_LOOKED_AT, PAGE, ROWS_LOOKED_AT, Query
+from main_server.people.users.viewer import Viewer
+from main_server.store.database import transact
 from tests.integration.main_server.town import (
     NUMBER,
     OTHER_NUMBER,
@@ -238,7 +238,7 @@ def test_it_is_one_measure_for_all_parts_of_the_time(
         looked.append(len(ids))
         return read_found(connection, ids)
 
-    monkeypatch.setattr("main_server.reading.listed.repository.read_found", read)
+    monkeypatch.setattr("main_server.messages.reading.list_repository.read_found", read)
     asked: dict[str, Any] = {"status": "queued", "reason": "refused"}
     page = town.find(town.user("a"), span=span(bytes(16), first_id_at(end)), **asked)
     assert looked == [6, 4]

@@ -15,13 +15,13 @@ from gatepost.contract import Settlement
 from gatepost.envelope import Envelope, encode
 from gatepost.errors import NotFound, Unavailable
 from gatepost.queue import Entry, Queues, connect
-from main_server.database import Ledger
-from main_server.pauses import service as pauses
-from main_server.pauses.repository import What
-from main_server.pauses.service import Order
-from main_server.reading.documents import message_document
-from main_server.reading.story import Story, story_of
-from main_server.users.viewer import Viewer
+from main_server.messages.reading.documents import message_document
+from main_server.messages.reading.story import Story, story_of
+from main_server.people.users.viewer import Viewer
+from main_server.store.database import Ledger
+from main_server.tenants.pauses import service as pauses
+from main_server.tenants.pauses.repository import What
+from main_server.tenants.pauses.service import Order
 from tests.integration.main_server.conftest import settlement
 from tests.integration.main_server.town import SUPER, Town
 

@@ -14,11 +14,11 @@ from gatepost.clock import Clock
 from gatepost.contract import DeliveryOffer, Result
 from gatepost.envelope import Envelope, decode, encode
 from gatepost.queue import Delivery, Entry, Queue, Queues, connect
-from main_server.database import Ledger, transact
-from main_server.reconcile.loop import ReconcileMetrics
-from main_server.reconcile.to_ledger import ToLedger
-from main_server.reconcile.to_queue import ToQueue
-from main_server.tables import messages
+from main_server.messages.reconcile.loop import ReconcileMetrics
+from main_server.messages.reconcile.to_ledger import ToLedger
+from main_server.messages.reconcile.to_queue import ToQueue
+from main_server.store.database import Ledger, transact
+from main_server.store.tables import messages
 from tests.integration.main_server.conftest import Room
 
 AHEAD_MS = 10_000
@@ -132,5 +132,5 @@ def made_once() -> ReconcileMetrics:
 @pytest.fixture
 def quiet_metrics(made_once: ReconcileMetrics, monkeypatch: pytest.MonkeyPatch) -> ReconcileMetrics:
     """The registry knows each name once, and here are several reconcilers."""
-    monkeypatch.setattr("main_server.reconcile.loop.ReconcileMetrics", lambda: made_once)
+    monkeypatch.setattr("main_server.messages.reconcile.loop.ReconcileMetrics", lambda: made_once)
     return made_once

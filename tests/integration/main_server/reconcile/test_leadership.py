@@ -8,7 +8,7 @@ from sqlalchemy import Engine, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from infra.dev.engines import MariaServer
-from main_server.reconcile.leadership import Leadership
+from main_server.messages.reconcile.leadership import Leadership
 from tests.heard import wait_until
 from tests.integration.main_server.conftest import engine_of
 from tests.wire import Fault, Wire

@@ -14,9 +14,9 @@ from gatepost.clock import from_ms
 from gatepost.envelope import Envelope
 from gatepost.queue import Queues, connect
 from infra.dev.engines import MariaServer, RedisServer
-from main_server.database import Ledger, transact
-from main_server.reconcile.loop import TICK_SECONDS, Reconciler
-from main_server.tables import domains
+from main_server.messages.reconcile.loop import TICK_SECONDS, Reconciler
+from main_server.store.database import Ledger, transact
+from main_server.store.tables import domains
 from tests.heard import HeardLog, until
 from tests.integration.main_server.conftest import engine_of
 from tests.integration.main_server.reconcile.conftest import QUEUE, Odds, clock_ahead
@@ -87,14 +87,14 @@ async def test_a_wiped_redis_is_filled_again_at_once(
 ) -> None:
     """Wherever the cursor was. At its usual pace, 20 in a quarter of a second, what lies behind it
     would take 9 seconds."""
-    monkeypatch.setattr("main_server.reconcile.to_queue.BATCH", 20)
-    monkeypatch.setattr("main_server.reconcile.loop.TICK_SECONDS", 0.001)
+    monkeypatch.setattr("main_server.messages.reconcile.to_queue.BATCH", 20)
+    monkeypatch.setattr("main_server.messages.reconcile.loop.TICK_SECONDS", 0.001)
     rows = odds.registered(1000)
     await odds.enqueued(*rows)
     async with MainServer(odds) as main:
         await main.has_swept()
         await until(lambda: main.cursor > rows[720].message_id.bytes)
-        monkeypatch.setattr("main_server.reconcile.loop.TICK_SECONDS", TICK_SECONDS)
+        monkeypatch.setattr("main_server.messages.reconcile.loop.TICK_SECONDS", TICK_SECONDS)
         assert main.cursor > rows[720].message_id.bytes
         assert main.enqueued == 0
         await odds.redis.flushall()
@@ -107,7 +107,7 @@ async def test_a_wiped_redis_is_filled_again_at_once(
 async def test_who_takes_the_lead_looks_at_everything_at_once(
     odds: Odds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("main_server.reconcile.to_queue.BATCH", 20)
+    monkeypatch.setattr("main_server.messages.reconcile.to_queue.BATCH", 20)
     rows = odds.registered(800)
     async with MainServer(odds):
         await known(odds, rows, 5.0)
@@ -117,7 +117,7 @@ async def test_what_was_lost_without_a_wipe_is_found_at_a_bounded_rate(
     odds: Odds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when the end of the AOF was cut off: the epoch stands, some ids are gone."""
-    monkeypatch.setattr("main_server.reconcile.to_queue.BATCH", 20)
+    monkeypatch.setattr("main_server.messages.reconcile.to_queue.BATCH", 20)
     rows = odds.registered(100)
     await odds.enqueued(*rows)
     async with MainServer(odds) as main:
@@ -133,7 +133,7 @@ async def test_what_was_lost_without_a_wipe_is_found_at_a_bounded_rate(
 async def test_what_only_redis_has_is_registered_while_a_long_sweep_goes_on(
     odds: Odds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("main_server.reconcile.to_queue.BATCH", 5)
+    monkeypatch.setattr("main_server.messages.reconcile.to_queue.BATCH", 5)
     rows = odds.registered(2000)
     late = odds.room.envelope()
     async with MainServer(odds) as main:
@@ -224,7 +224,7 @@ async def test_what_the_ledger_alone_has_taken_is_enqueued_as_soon_as_redis_is_b
     odds: Odds, redis_server: RedisServer, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its epoch stands, but nobody knows what happened meanwhile. The usual pace: 20 s."""
-    monkeypatch.setattr("main_server.reconcile.to_queue.BATCH", 5)
+    monkeypatch.setattr("main_server.messages.reconcile.to_queue.BATCH", 5)
     with Wire(redis_server.port) as wire:
         far = connect(redis_url.replace(f":{redis_server.port}/", f":{wire.port}/"))
         async with MainServer(odds, redis=far) as main:

@@ -8,7 +8,7 @@ import pytest
 from gatepost.envelope import Envelope, encode
 from gatepost.queue import Entry, QueueUnavailable
 from main_server.messages import repository
-from main_server.reconcile.to_ledger import Drained
+from main_server.messages.reconcile.to_ledger import Drained
 from tests.factories import changed, ids, keyring
 from tests.factories import envelope as foreign_envelope
 from tests.integration.main_server.reconcile.conftest import Odds
@@ -29,7 +29,7 @@ async def test_what_only_redis_has_is_registered_and_goes_on_waiting(odds: Odds)
 
 
 async def test_however_many_there_are(odds: Odds, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("main_server.reconcile.to_ledger.BATCH", 20)
+    monkeypatch.setattr("main_server.messages.reconcile.to_ledger.BATCH", 20)
     envelopes = [odds.room.envelope() for _ in range(130)]
     await odds.enqueued(*envelopes, exposed=True)
     assert (await odds.to_ledger().drain(odds.queue)).registered >= 130

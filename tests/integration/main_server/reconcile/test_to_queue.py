@@ -12,8 +12,8 @@ from gatepost.clock import from_ms, to_ms
 from gatepost.content import decode_content
 from gatepost.envelope import Envelope
 from gatepost.queue import Place, Queue, Queues
-from main_server.reconcile.to_queue import OVERDUE_MS, ToQueue
-from main_server.tables import STATUSES
+from main_server.messages.reconcile.to_queue import OVERDUE_MS, ToQueue
+from main_server.store.tables import STATUSES
 from tests.factories import BODY, NUMBER, changed
 from tests.heard import until
 from tests.integration.main_server.reconcile.conftest import AHEAD_MS, Odds, opened
@@ -54,7 +54,7 @@ async def test_what_the_queue_has_lost_comes_back_as_its_row_says(odds: Odds) ->
 async def test_a_step_looks_at_so_many_rows_whether_they_are_overdue_or_not(
     odds: Odds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("main_server.reconcile.to_queue.BATCH", 10)
+    monkeypatch.setattr("main_server.messages.reconcile.to_queue.BATCH", 10)
     for waiting in odds.registered(35):
         odds.room.force(waiting.message_id, due_at=from_ms(waiting.queued_at + 3_600_000))
     to_queue = odds.to_queue()
@@ -175,7 +175,7 @@ async def test_what_can_not_be_opened_is_failed_and_holds_nothing_up(odds: Odds)
 async def test_a_step_is_bounded_and_the_next_goes_on_from_there(
     odds: Odds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("main_server.reconcile.to_queue.BATCH", 10)
+    monkeypatch.setattr("main_server.messages.reconcile.to_queue.BATCH", 10)
     rows, to_queue = odds.registered(35), odds.to_queue()
     ids = [one.message_id for one in rows]
     steps = []
@@ -193,7 +193,7 @@ async def test_a_step_is_bounded_and_the_next_goes_on_from_there(
 async def test_to_start_over_is_to_begin_with_the_oldest(
     odds: Odds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("main_server.reconcile.to_queue.BATCH", 10)
+    monkeypatch.setattr("main_server.messages.reconcile.to_queue.BATCH", 10)
     rows, to_queue = odds.registered(25), odds.to_queue()
     await to_queue.step()
     await odds.redis.flushall()

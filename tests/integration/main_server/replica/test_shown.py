@@ -22,19 +22,15 @@ from gatepost.insight.repository import Asked
 from gatepost.insight.view import read_reports
 from gatepost.loops import Loops
 from infra.dev.engines import Engines
-from main_server import migrating
-from main_server.database import (
-    Ledger,
-    create_replica_engine,
-    transact,
-)
-from main_server.granting import grant_showing, parse_account
 from main_server.keys.master import MasterKeys
 from main_server.keys.service import Keyring, open_keyring
 from main_server.messages.partitions import ensure_partitions
-from main_server.replica import shown as module
-from main_server.replica.shown import Shown, open_shown
 from main_server.settings import Replica
+from main_server.store import schema as migrating
+from main_server.store.database import Ledger, create_replica_engine, transact
+from main_server.store.replica import shown as module
+from main_server.store.replica.shown import Shown, open_shown
+from main_server.store.rights import grant_showing, parse_account
 from tests.heard import HeardLog, until
 from tests.integration.main_server.conftest import KEYS_SCHEMA, MASTER, engine_of
 from tests.integration.main_server.office import Office, opened_office

@@ -12,11 +12,11 @@ from sqlalchemy import Engine, select
 from gatepost.clock import Clock
 from gatepost.service.requests import RequestMetrics
 from gatepost.vitals import Answered, encode_vitals
-from main_server.database import Ledger, transact
-from main_server.overview.heard import Heard
-from main_server.reports import answers as kept
-from main_server.reports.repository import forget_answers, put_answers
-from main_server.tables import answer_times
+from main_server.health.overview.heard import Heard
+from main_server.health.reports import answers as kept
+from main_server.health.reports.repository import forget_answers, put_answers
+from main_server.store.database import Ledger, transact
+from main_server.store.tables import answer_times
 from tests.factories import vitals_of
 from tests.heard import until
 

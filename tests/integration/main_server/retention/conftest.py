@@ -14,19 +14,26 @@ from sqlalchemy import Connection, Engine, insert, select, text
 
 from gatepost.envelope import Envelope
 from infra.dev.engines import Engines, MariaServer
-from main_server import migrating
-from main_server.database import transact
-from main_server.granting import Account, grant_retaining
 from main_server.messages.partitions import partition_name, reorganize
 from main_server.retention import prove as proving
 from main_server.retention import run as running
 from main_server.retention.days import DAY
-from main_server.retention.partitions.repository import list_partitions
+from main_server.retention.partition_repository import list_partitions
 from main_server.retention.prove import Proof
 from main_server.retention.run import Done, Foreseen, Place
 from main_server.retention.settings import Limits
 from main_server.settings import Keys
-from main_server.tables import attempts, clients, domains, idempotency, lake_manifest, metadata
+from main_server.store import schema as migrating
+from main_server.store.database import transact
+from main_server.store.rights import Account, grant_retaining
+from main_server.store.tables import (
+    attempts,
+    clients,
+    domains,
+    idempotency,
+    lake_manifest,
+    metadata,
+)
 from tests.integration.main_server.conftest import KEYS_SCHEMA, Room, engine_of
 from tests.integration.main_server.keys.conftest import House, empty
 

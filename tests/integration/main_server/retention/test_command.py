@@ -11,10 +11,10 @@ from sqlalchemy import text
 
 from gatepost.cli.main import run
 from infra.dev.engines import MariaServer
-from main_server.database import transact
 from main_server.keys.alone import alone
 from main_server.retention.days import DAY
 from main_server.retention.run import LOCK, AnotherRuns
+from main_server.store.database import transact
 from tests.integration.main_server.retention.conftest import OLD, RECENT, TODAY, Old
 
 

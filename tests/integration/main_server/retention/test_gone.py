@@ -10,18 +10,18 @@ from gatepost.contract import Settlement
 from gatepost.envelope import Envelope
 from gatepost.errors import CannotOpen, NotFound
 from gatepost.ids import first_id_at
-from main_server.database import transact
-from main_server.failed import service as failed
-from main_server.failed.repository import Selection
-from main_server.failed.service import Order
 from main_server.keys.destroy import plan
+from main_server.messages.failed import service as failed
+from main_server.messages.failed.repository import Selection
+from main_server.messages.failed.service import Order
+from main_server.messages.reading import repository as reading
+from main_server.messages.reading.list_repository import Span
+from main_server.messages.reading.opening import Opening, open_message
+from main_server.messages.reading.scope import Asked
+from main_server.messages.reading.search import Query, search
 from main_server.messages.repository import find_status
-from main_server.reading import repository as reading
-from main_server.reading.listed.repository import Span
-from main_server.reading.opening import Opening, open_message
-from main_server.reading.scope import Asked
-from main_server.reading.search import Query, search
-from main_server.users.viewer import UserRole, Viewer
+from main_server.people.users.viewer import UserRole, Viewer
+from main_server.store.database import transact
 from tests.integration.main_server.conftest import results, settlement
 from tests.integration.main_server.retention.conftest import OLD, RECENT, Old
 

@@ -11,15 +11,15 @@ from sqlalchemy import text
 from gatepost.domains import DomainSettings
 from gatepost.errors import AnotherNeeded, Invalid, NotFound
 from infra.dev.engines import MariaServer
-from main_server.database import transact
-from main_server.domains import service as domains
 from main_server.retention import service
 from main_server.retention.deleting import delete_part
-from main_server.retention.holds import repository as holds
-from main_server.retention.holds.repository import Hold
 from main_server.retention.patience import Patience
 from main_server.retention.service import Asker, Subject
 from main_server.retention.whole import drop_whole
+from main_server.store.database import transact
+from main_server.tenants import holds
+from main_server.tenants.domains import service as domains
+from main_server.tenants.holds import Hold
 from tests.integration.main_server.conftest import Room
 from tests.integration.main_server.keys.conftest import wait_for_locks
 from tests.integration.main_server.retention.conftest import OLD, TODAY, Old

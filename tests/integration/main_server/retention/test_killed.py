@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from main_server.database import transact
 from main_server.keys.backup.standing import renew_backup
 from main_server.retention import deleting, ending, run, telling
-from main_server.retention.partitions import repository as partitions
+from main_server.retention import partition_repository as partitions
+from main_server.store.database import transact
 from tests.integration.main_server.keys.conftest import Cut, Cuts
 from tests.integration.main_server.retention.conftest import OLD, OLDER, RECENT, Old
 from tests.integration.main_server.retention.test_holds import hold

@@ -10,13 +10,13 @@ from sqlalchemy import Engine, create_engine, event, make_url, text
 from infra.dev.engines import MariaServer
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.audit.repository import append
-from main_server.database import transact
 from main_server.keys.alone import alone
 from main_server.retention.days import DAY
 from main_server.retention.limits import ClockDoubted, Doubtful
-from main_server.retention.partitions.repository import open_snapshots
+from main_server.retention.partition_repository import open_snapshots
 from main_server.retention.patience import InTheWay
 from main_server.retention.run import LOCK, AnotherRuns
+from main_server.store.database import transact
 from tests.integration.main_server.conftest import KEYS_SCHEMA, engine_of
 from tests.integration.main_server.retention.conftest import OLD, RECENT, TODAY, Old
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from main_server.database import transact
 from main_server.keys import service_keys
 from main_server.keys.backup.standing import renew_backup
 from main_server.retention import run
 from main_server.retention.days import DAY
+from main_server.store.database import transact
 from tests.integration.main_server.retention.conftest import OLD, OLDER, OLDEST, TODAY, Old
 from tests.integration.main_server.retention.test_holds import hold, lift
 from tests.integration.main_server.retention.test_limits import set_clock

@@ -8,10 +8,10 @@ from sqlalchemy import Connection, text
 
 from gatepost.contract import Result
 from gatepost.envelope import Envelope
-from main_server.database import transact
 from main_server.keys import repository
 from main_server.keys.backup.standing import renew_backup
 from main_server.retention.days import DAY
+from main_server.store.database import transact
 from tests.integration.main_server.keys.conftest import meanwhile
 from tests.integration.main_server.retention.conftest import (
     OLD,

@@ -7,14 +7,14 @@ from sqlalchemy import text
 
 from gatepost.errors import NotSignedIn, WrongCode
 from gatepost.people import UserRole
-from main_server.database import transact
 from main_server.keys.service import Keyring
-from main_server.second_step import codes, service
-from main_server.second_step.service import Given
-from main_server.sessions import repository as rows
-from main_server.sessions import service as sessions
-from main_server.sessions.service import UNTIL_CODE, Opened
-from main_server.users.repository import User
+from main_server.people.second_step import codes, service
+from main_server.people.second_step.service import Given
+from main_server.people.sessions import repository as rows
+from main_server.people.sessions import service as sessions
+from main_server.people.sessions.service import UNTIL_CODE, Opened
+from main_server.people.users.repository import User
+from main_server.store.database import transact
 from tests.integration.main_server.office import Office
 from tests.integration.main_server.people import People
 from tests.integration.main_server.second_step.test_second_step import (

@@ -12,14 +12,14 @@ from fastapi.routing import APIRoute
 from sqlalchemy import text
 
 from gatepost.people import UserRole
-from main_server.database import transact
 from main_server.keys import service_keys
 from main_server.keys.master import MasterKeys
 from main_server.keys.service import Keyring
-from main_server.second_step import codes
-from main_server.second_step.guesses import EASED, FREE
-from main_server.sessions.backoff import Kind
-from main_server.users import service as users
+from main_server.people.second_step import codes
+from main_server.people.second_step.guesses import EASED, FREE
+from main_server.people.sessions.backoff import Kind
+from main_server.people.users import service as users
+from main_server.store.database import transact
 from tests.acceptance.test_roles import routes_of
 from tests.integration.main_server.conftest import MASTER
 from tests.integration.main_server.office import Office

@@ -13,14 +13,14 @@ from sqlalchemy import text
 from gatepost.errors import NotSignedIn
 from gatepost.people import UserRole
 from gatepost.service.access_tokens import Claims, mint
-from main_server.database import transact
 from main_server.keys.service import Keyring
-from main_server.sessions.backoff import Kind
-from main_server.sessions.proof import FRESH, prove_by_password
-from main_server.users import passwords
-from main_server.users import repository as people_rows
-from main_server.users import service as users
-from main_server.users.passwords import Costs
+from main_server.people.sessions.backoff import Kind
+from main_server.people.sessions.proof import FRESH, prove_by_password
+from main_server.people.users import passwords
+from main_server.people.users import repository as people_rows
+from main_server.people.users import service as users
+from main_server.people.users.passwords import Costs
+from main_server.store.database import transact
 from tests.acceptance.test_roles import routes_of
 from tests.integration.main_server.office import Office
 from tests.integration.main_server.people import HASH, PASSWORD, TESTER, People

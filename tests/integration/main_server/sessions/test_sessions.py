@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 
 from gatepost.errors import NotSignedIn, WrongCredentials
-from main_server.database import transact
-from main_server.sessions import repository, service
-from main_server.sessions.service import BOTH_COUNT, IDLE, LIFETIME
-from main_server.users import service as users
+from main_server.people.sessions import repository, service
+from main_server.people.sessions.service import BOTH_COUNT, IDLE, LIFETIME
+from main_server.people.users import service as users
+from main_server.store.database import transact
 from tests.integration.main_server.people import TESTER, People
 
 

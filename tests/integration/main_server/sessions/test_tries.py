@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import text
 
 from gatepost.errors import TooManyTries
-from main_server.database import transact
-from main_server.sessions.backoff import FORGOTTEN, Kind, keys_for
+from main_server.people.sessions.backoff import FORGOTTEN, Kind, keys_for
+from main_server.store.database import transact
 from tests.integration.main_server.people import People
 
 A_WHILE = 1200

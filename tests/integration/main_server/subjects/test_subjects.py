@@ -18,19 +18,19 @@ from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role, parse_uri
 from gatepost.people import UserRole
 from gatepost.service.api import create_api
 from gatepost.service.requests import RequestMetrics, Requests
-from main_server.database import Ledger, transact
+from main_server.api.admin.subjects import create_router
+from main_server.api.portal.messages import NUMBERS_AT_ONCE
+from main_server.audit.names import actor_of
 from main_server.keys.service import Keyring
-from main_server.reading.endpoints import NUMBERS_AT_ONCE
-from main_server.subjects import service
-from main_server.subjects.endpoints import create_router
-from main_server.subjects.repository import Report
-from main_server.subjects.service import Page
-from main_server.tables import certificates
-from main_server.users import links
-from main_server.users import service as users
-from main_server.users.administrator import Administrator, administrator_by
-from main_server.users.names import actor_of
-from main_server.users.service import NewUser
+from main_server.messages.subjects import service
+from main_server.messages.subjects.repository import Report
+from main_server.messages.subjects.service import Page
+from main_server.people.administrator import Administrator, administrator_by
+from main_server.people.users import links
+from main_server.people.users import service as users
+from main_server.people.users.service import NewUser
+from main_server.store.database import Ledger, transact
+from main_server.store.tables import certificates
 from tests.factories import BODY
 from tests.heard import HeardLog
 from tests.integration.main_server.town import NUMBER, OTHER_NUMBER, Town, found_town

@@ -11,11 +11,12 @@ from gatepost.clock import from_ms
 from gatepost.errors import NotFound
 from gatepost.identity import Identity, Role
 from gatepost.people import UserRole
-from main_server.clients.service import ensure
-from main_server.database import transact
-from main_server.tables import user_clients, users
-from main_server.users import administering, service
-from main_server.users.service import NewUser, Rights
+from main_server.api.portal import people as administering
+from main_server.people.users import service
+from main_server.people.users.service import NewUser, Rights
+from main_server.store.database import transact
+from main_server.store.tables import user_clients, users
+from main_server.tenants.clients.service import ensure
 from tests.integration.main_server.office import Office
 from tests.integration.main_server.people import TESTER, People
 

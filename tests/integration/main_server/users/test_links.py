@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from gatepost.errors import NotSignedIn, TokenRefused
-from main_server.users import links, repository, service
-from main_server.users.repository import User
+from main_server.people.users import links, repository, service
+from main_server.people.users.repository import User
 from tests.integration.main_server.people import HASH, TESTER, People
 
 OTHER = HASH + "x"

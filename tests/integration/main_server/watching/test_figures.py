@@ -13,11 +13,16 @@ from gatepost.queue import connect
 from infra.dev.engines import MariaServer, RedisServer
 from main_server.audit import checking
 from main_server.audit.checking import start_if_due, take_turn
-from main_server.database import transact
+from main_server.health.watching.ledger_figures import (
+    AUDIT_WORDS,
+    LEDGER_WORDS,
+    read_audit,
+    read_ledger,
+)
+from main_server.health.watching.redis_figures import FLUSH, THRESHOLD, WORDS, read_figures
 from main_server.messages.partitions import DAYS_AHEAD, LAST
-from main_server.tables import attempts
-from main_server.watching.ledger_figures import AUDIT_WORDS, LEDGER_WORDS, read_audit, read_ledger
-from main_server.watching.redis_figures import FLUSH, THRESHOLD, WORDS, read_figures
+from main_server.store.database import transact
+from main_server.store.tables import attempts
 from tests.integration.main_server.audit.logs import empty, run_sql, write
 from tests.integration.main_server.conftest import engine_of
 

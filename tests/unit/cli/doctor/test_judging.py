@@ -26,13 +26,13 @@ from gatepost.cli.doctor.systemd import Systemd, units_of
 from gatepost.install.shipped import shipped_file
 from gatepost.room import existing
 from gatepost.settings import ServiceSettings, named
-from main_server.doctor import ledger
-from main_server.doctor.keys import judge_list
-from main_server.doctor.nights import judge_age
-from main_server.doctor.queue import judge_waiting
-from main_server.doctor.redis import judge_memory
+from main_server.commands.doctor import ledger
+from main_server.commands.doctor.keys import judge_list
+from main_server.commands.doctor.nights import judge_age
+from main_server.commands.doctor.queue import judge_waiting
+from main_server.commands.doctor.redis import judge_memory
+from main_server.health.watching.repository import Connections
 from main_server.settings import MainServerSettings
-from main_server.watching.repository import Connections
 
 NOW = datetime(2026, 11, 19, 12, tzinfo=UTC)
 OK, WARNING, WRONG = State.OK, State.WARNING, State.WRONG

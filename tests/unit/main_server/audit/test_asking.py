@@ -6,7 +6,7 @@ import pytest
 
 from gatepost.errors import Invalid
 from main_server.audit.asking import filters_of, place_in, place_text, times_of
-from main_server.audit.listed.repository import Filters
+from main_server.audit.list_repository import Filters
 from main_server.audit.search import EVER, Place
 
 NOON = datetime(2026, 11, 18, 12)

@@ -9,7 +9,7 @@ import pytest
 
 from gatepost.errors import ConfigurationError
 from gatepost.whole_file import replace_file
-from main_server.keys.key_file import key_file_faults, read_keys, write_keys
+from main_server.key_file import key_file_faults, read_keys, write_keys
 from main_server.keys.master import MasterKey, read_master_keys
 
 KEY, OTHER = (sha256(name).digest() for name in (b"one", b"another"))

@@ -3,8 +3,8 @@
 import pytest
 
 from gatepost.vitals import MOST_BYTES, encode_vitals
-from main_server.overview import heard as module
-from main_server.overview.heard import FORGOTTEN_SECONDS, Counted, Heard
+from main_server.health.overview import heard as module
+from main_server.health.overview.heard import FORGOTTEN_SECONDS, Counted, Heard
 from tests.factories import vitals_of
 
 

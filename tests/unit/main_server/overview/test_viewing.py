@@ -13,12 +13,12 @@ from gatepost.overview import Overview
 from gatepost.people import UserRole
 from gatepost.queue import Stats
 from gatepost.service.ops import helpful, needed
-from main_server.overview.collecting import Sample, Snapshot
-from main_server.overview.heard import Counted
-from main_server.overview.repository import Expiring, Survey
-from main_server.overview.viewing import overview_for
-from main_server.pauses.repository import Pause
-from main_server.users.viewer import Viewer
+from main_server.health.overview.collecting import Sample, Snapshot
+from main_server.health.overview.heard import Counted
+from main_server.health.overview.repository import Expiring, Survey
+from main_server.health.overview.viewing import overview_for
+from main_server.people.users.viewer import Viewer
+from main_server.tenants.pauses.repository import Pause
 from tests.factories import vitals_of
 
 NOW = 1_900_000_000_000

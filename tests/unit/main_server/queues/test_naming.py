@@ -3,7 +3,7 @@
 import pytest
 
 from gatepost.errors import Invalid, NotFound
-from main_server.queues.naming import Known, meant
+from main_server.messages.queues.naming import Known, meant
 
 SHARED = Known("message_queue", ("a.example", "b.example"))
 OWN, FORMER = Known("c:messages", ("c.example",)), Known("old:messages", ("c.example",), left=True)

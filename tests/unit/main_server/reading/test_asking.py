@@ -7,7 +7,7 @@ import pytest
 from gatepost.clock import to_ms
 from gatepost.errors import Invalid
 from gatepost.ids import first_id_at
-from main_server.reading.asking import (
+from main_server.messages.reading.asking import (
     asked_by,
     instant,
     macs_of,
@@ -15,8 +15,8 @@ from main_server.reading.asking import (
     reason_in,
     span_of,
 )
-from main_server.reading.scope import Asked
-from main_server.users.viewer import UserRole, Viewer
+from main_server.messages.reading.scope import Asked
+from main_server.people.users.viewer import UserRole, Viewer
 
 NOW = datetime(2030, 3, 1, 12, tzinfo=UTC)
 USER = Viewer("01", "ann", UserRole.USER, "one.example")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from main_server.reading.masking import mask
+from main_server.messages.reading.masking import mask
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from main_server.reading.scope import Asked, clients_within, domain_within, may_see
-from main_server.users.viewer import UserRole, Viewer
+from main_server.messages.reading.scope import Asked, clients_within, domain_within, may_see
+from main_server.people.users.viewer import UserRole, Viewer
 
 OWN, OTHER = "one.example", "two.example"
 CLIENTS = [f"{domain}:{name}" for domain in (OWN, OTHER) for name in ("a", "b")]

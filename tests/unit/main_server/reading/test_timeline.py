@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from gatepost.clock import to_ms
 from gatepost.queue import Peeked, Place
-from main_server.reading.repository import Attempt, Row
-from main_server.reading.timeline import Kind, Paused, Step, Told, Whereabouts, tell
-from main_server.tables import STATUSES
+from main_server.messages.reading.repository import Attempt, Row
+from main_server.messages.reading.timeline import Kind, Paused, Step, Told, Whereabouts, tell
+from main_server.store.tables import STATUSES
 
 NOW = datetime(2030, 3, 1, 12)
 ID = bytes(16)

@@ -7,8 +7,8 @@ import pytest
 
 from main_server.retention.limits import objections, out_of_step
 from main_server.retention.plan import Part, Plan
-from main_server.retention.policy import Policies
 from main_server.retention.settings import Limits
+from main_server.tenants.policy import Policies
 
 NOW = datetime(2026, 11, 19, 3)
 TODAY = NOW.date()

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from main_server.retention.policy import Policies, due_by_both
+from main_server.tenants.policy import Policies, due_by_both
 
 TODAY = date(2026, 11, 19)
 CLIENTS = [f"{domain}:{name}" for domain in ("a.example", "b.example") for name in ("x", "y")]

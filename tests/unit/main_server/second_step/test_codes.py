@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from main_server.second_step import codes
+from main_server.people.second_step import codes
 
 RFC = b"12345678901234567890"
 NOW = datetime(2026, 11, 18, 20, 0, 10, tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from main_server.second_step.guesses import EASED, FREE, still_counted, wait_before
+from main_server.people.second_step.guesses import EASED, FREE, still_counted, wait_before
 
 NOW = datetime(2026, 11, 18, 12)
 MONTH = timedelta(days=30)

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from main_server.sessions.backoff import (
+from main_server.people.sessions.backoff import (
     EASED,
     FORGOTTEN,
     LONGEST,

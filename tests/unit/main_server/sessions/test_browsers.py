@@ -11,7 +11,7 @@ from gatepost.errors import NotSignedIn
 from gatepost.people import UserRole
 from gatepost.service import access_tokens
 from gatepost.service.access_tokens import Claims, Signer
-from main_server.sessions.browsers import LIFETIME, known, mint
+from main_server.people.sessions.browsers import LIFETIME, known, mint
 
 SIGNER = Signer("k1", Ed25519PrivateKey.generate())
 KEYS = {"k1": SIGNER.key.public_key()}

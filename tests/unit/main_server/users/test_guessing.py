@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gatepost.errors import Invalid
-from main_server.users.guessing import check_password
+from main_server.people.users.guessing import check_password
 
 DOMAIN, NAME = "example.com", "alice.smith"
 GOOD = "a long walk in the fog"

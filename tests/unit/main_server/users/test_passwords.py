@@ -6,8 +6,8 @@ import pytest
 from argon2 import PasswordHasher, extract_parameters
 
 from gatepost.errors import TooManyTries
-from main_server.users import passwords
-from main_server.users.passwords import Costs, Passwords, hash_password, is_right
+from main_server.people.users import passwords
+from main_server.people.users.passwords import Costs, Passwords, hash_password, is_right
 
 GOOD = "a long walk in the fog"
 

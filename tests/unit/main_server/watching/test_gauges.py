@@ -7,7 +7,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from gatepost.queue import Stats
-from main_server.watching.gauges import MOST_QUEUES, OTHERS, PLACES, Figures, QueueMetrics
+from main_server.health.watching.gauges import MOST_QUEUES, OTHERS, PLACES, Figures, QueueMetrics
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,1 @@
+"""What the main server answers by HTTP. Nothing is decided here."""

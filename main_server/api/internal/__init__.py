@@ -1,0 +1,1 @@
+"""What proxies and workers ask, by certificates of their own."""

@@ -1,0 +1,1 @@
+"""What the portal asks for the person who has signed in."""

@@ -1,1 +1,0 @@
-"""Certificates that are about to expire, as the ledger keeps them."""

@@ -1,1 +1,0 @@
-"""Certificates as people look at them."""

@@ -1,1 +1,0 @@
-"""Tokens to enrol with, as the ledger keeps them: by their hash."""

@@ -1,0 +1,1 @@
+"""What the main server adds to `gatepost`."""

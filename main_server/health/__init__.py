@@ -1,0 +1,1 @@
+"""How the gateway fares: figures to watch, the overview, and reports."""

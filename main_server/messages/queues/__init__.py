@@ -1,0 +1,1 @@
+"""Which queues there are, and how what waits there is discarded."""

@@ -1,0 +1,28 @@
+"""A super-administrator looks across the walls between domains: the audit log has it (I12)."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Engine
+
+from main_server.audit import repository as audit
+from main_server.audit.chain import Entry
+from main_server.messages.reading.scope import Asked
+from main_server.people.users.viewer import UserRole, Viewer
+from main_server.store.database import transact
+
+
+def note_crossing(
+    engine: Engine,
+    viewer: Viewer,
+    action: str,
+    asked: Asked,
+    details: Mapping[str, Any],
+    now: datetime,
+) -> None:
+    """Before anything is shown. Who stays within their domain leaves no trace of looking."""
+    if viewer.role is UserRole.SUPER_ADMIN:
+        subject = asked.client_id or asked.domain or "every domain"
+        entry = Entry(viewer.actor, action, subject, asked.domain, details)
+        transact(engine, lambda connection: audit.append(connection, entry, now))

@@ -1,0 +1,1 @@
+"""People: their accounts, how they sign in, and what they may do."""

@@ -1,0 +1,203 @@
+"""Setting up an authenticator, giving codes, recovery codes, doing without again.
+
+A code is good once. The row of the authenticator is locked while one is looked at: of two that come
+side by side with the same code one is refused. Whatever is wrong with a code is said in the same
+words, and counted by the same back-off as passwords are, and beyond it (`guesses`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from math import ceil
+from typing import TypeVar
+
+from sqlalchemy import Connection, Engine
+
+from gatepost.clock import from_ms, to_ms
+from gatepost.errors import Invalid, NotSignedIn, TooManyTries, WrongCode
+from main_server.audit import repository as audit
+from main_server.audit.chain import Entry
+from main_server.audit.names import actor_of
+from main_server.keys.service import Keyring
+from main_server.people import authenticators as repository
+from main_server.people.authenticators import Authenticator
+from main_server.people.second_step import codes, guesses
+from main_server.people.sessions import proof
+from main_server.people.sessions import repository as sessions
+from main_server.people.sessions import service as signing_in
+from main_server.people.sessions.repository import Session
+from main_server.people.sessions.service import Opened
+from main_server.people.users.repository import User
+from main_server.store.database import transact
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A code, by whom, in which session, and where their browser is."""
+
+    user: User
+    session: Session
+    typed: str
+    address: str
+
+
+def begin(engine: Engine, keyring: Keyring, user: User, now: datetime) -> bytes:
+    """A new secret, which counts once a first code of it was given."""
+    secret, moment = codes.new_secret(), from_ms(to_ms(now))
+    kid, sealed = keyring.seal_totp(user.user_id, secret)
+
+    def work(connection: Connection) -> None:
+        found = repository.find(connection, user.user_id, lock=True)
+        if found is not None and found.confirmed_at is not None:
+            raise Invalid("You have an authenticator. Give a code to do without it, then set up.")
+        repository.put(connection, Authenticator(user.user_id, kid, sealed, 0, moment, None))
+
+    transact(engine, work)
+    return secret
+
+
+def pending_secret(engine: Engine, keyring: Keyring, user: User) -> bytes | None:
+    """What has been begun; once it is confirmed nobody sees it again."""
+    found = transact(engine, lambda connection: repository.find(connection, user.user_id))
+    if found is None or found.confirmed_at is not None:
+        return None
+    return keyring.open_totp(user.user_id, found.kid, found.sealed)
+
+
+def confirm(engine: Engine, keyring: Keyring, given: Given, now: datetime) -> list[str]:
+    """From now on a code is wanted of them, in their other sessions too. The recovery codes."""
+    made, moment = codes.new_recovery_codes(), from_ms(to_ms(now))
+
+    def work(connection: Connection, _how: str) -> list[str]:
+        user_id = given.user.user_id
+        repository.confirm(connection, user_id, moment)
+        _put_recovery_codes(connection, user_id, made)
+        sessions.change(connection, given.session.session_id, second_step_at=moment)
+        _note(connection, given.user, "second_step.set_up", now)
+        return made
+
+    return _with_code(engine, keyring, given, now, work, pending=True)
+
+
+def complete(engine: Engine, keyring: Keyring, given: Given, now: datetime) -> Opened:
+    """The session that the password began is over; another begins, which is whole."""
+    new = signing_in.new_session()
+
+    def work(connection: Connection, how: str) -> Opened:
+        ended_at = from_ms(to_ms(now))
+        sessions.change(connection, given.session.session_id, ended_at=ended_at)
+        signing_in.begin(connection, new, given.user, now, how)
+        return signing_in.opened_of(connection, new, given.user)
+
+    return _with_code(engine, keyring, given, now, work)
+
+
+def remake(engine: Engine, keyring: Keyring, given: Given, now: datetime) -> list[str]:
+    """Other recovery codes; those from before are good for nothing."""
+    made = codes.new_recovery_codes()
+
+    def work(connection: Connection, _how: str) -> list[str]:
+        _put_recovery_codes(connection, given.user.user_id, made)
+        _note(connection, given.user, "second_step.codes_remade", now)
+        return made
+
+    return _with_code(engine, keyring, given, now, work)
+
+
+def prove(engine: Engine, keyring: Keyring, given: Given, now: datetime) -> None:
+    """That it is still them, in a session that is whole already."""
+
+    def work(connection: Connection, how: str) -> None:
+        proof.prove(connection, given.session, given.user, now, how)
+
+    _with_code(engine, keyring, given, now, work)
+
+
+def turn_off(engine: Engine, keyring: Keyring, given: Given, now: datetime) -> None:
+    """To do without, or to set up another one: who administers must do so next."""
+
+    def work(connection: Connection, _how: str) -> None:
+        repository.remove(connection, given.user.user_id)
+        sessions.change(connection, given.session.session_id, second_step_at=None)
+        _note(connection, given.user, "second_step.turned_off", now)
+
+    _with_code(engine, keyring, given, now, work)
+
+
+def _with_code(
+    engine: Engine,
+    keyring: Keyring,
+    given: Given,
+    now: datetime,
+    then: Callable[[Connection, str], T],
+    *,
+    pending: bool = False,
+) -> T:
+    """What `then` returns, in the transaction that has used the code up. Raises WrongCode.
+
+    Where the answer of a commit was lost, the code was used by ourselves and is refused all the
+    same: nothing is harmed by it, and the next code is only half a minute away.
+    """
+    user = given.user
+    there = transact(engine, lambda connection: repository.find(connection, user.user_id))
+    if there is None or (there.confirmed_at is None) != pending:
+        raise WrongCode()
+    secret = keyring.open_totp(user.user_id, there.kid, there.sealed)
+    tried = signing_in.begin_try(
+        engine, user.domain, user.name, given.address, now, counted=counted_as(user)
+    )
+
+    def work(connection: Connection) -> tuple[T] | None:
+        found = sessions.find(connection, given.session.session_id, lock=True)
+        if found is None or not signing_in.is_alive(*found, from_ms(to_ms(now))):
+            raise NotSignedIn("This session is over. Sign in again.")
+        how = _use(connection, there, secret, given.typed, now)
+        if how is None:
+            _note(connection, user, "second_step.refused", now)
+            return None
+        sessions.take_back_try(connection, tried.here, tried.others)
+        return (then(connection, how),)
+
+    done = transact(engine, work)
+    if done is None:
+        raise WrongCode()
+    return done[0]
+
+
+def counted_as(user: User) -> str:
+    """Codes have tries of their own: who knows the password and guesses at codes gets no new ones
+    by it, and who doesn't know it holds nobody up here, for they can't know this either."""
+    return f"codes of {user.user_id.hex()}"
+
+
+def _use(
+    connection: Connection, there: Authenticator, secret: bytes, typed: str, now: datetime
+) -> str | None:
+    """What kind of code it was; nothing if it is none that counts. Raises TooManyTries."""
+    locked = repository.find(connection, there.user_id, lock=True)
+    if locked is None or (locked.sealed, locked.confirmed_at) != (there.sealed, there.confirmed_at):
+        return None
+    digest, moment = codes.recovery_digest(there.user_id, typed), from_ms(to_ms(now))
+    if repository.use_recovery_code(connection, there.user_id, digest, moment):
+        return "recovery code"
+    if wait := guesses.wait_before(locked.wrong, locked.wrong_at, moment).total_seconds():
+        raise TooManyTries(retry_after=ceil(wait))
+    step = codes.matching_step(secret, typed, now, locked.last_step)
+    if step is not None:
+        repository.use(connection, there.user_id, step)
+        return "authenticator"
+    wrong = guesses.still_counted(locked.wrong, locked.wrong_at, moment) + 1
+    repository.count_wrong(connection, there.user_id, wrong, moment)
+    return None
+
+
+def _put_recovery_codes(connection: Connection, user_id: bytes, made: list[str]) -> None:
+    digests = [codes.recovery_digest(user_id, one) for one in made]
+    repository.put_recovery_codes(connection, user_id, digests)
+
+
+def _note(connection: Connection, user: User, action: str, now: datetime) -> None:
+    subject = actor_of(user.domain, user.name)
+    audit.append(connection, Entry(subject, action, subject, user.domain), now)

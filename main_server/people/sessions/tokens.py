@@ -1,0 +1,27 @@
+"""What somebody who has signed in is given: an access token, and maybe a new refresh token."""
+
+from datetime import datetime
+from uuid import UUID
+
+from gatepost.people import Tokens
+from gatepost.service.access_tokens import Claims, Signer, mint
+from main_server.people.sessions import browsers
+from main_server.people.sessions.service import Opened
+
+
+def tokens_of(
+    signer: Signer, opened: Opened, now: datetime, *, in_a_browser: bool = False
+) -> Tokens:
+    """`in_a_browser` is where somebody has just signed in whole: it is known from now on."""
+    user = opened.user
+    claims = Claims(
+        UUID(bytes=user.user_id),
+        opened.session_id,
+        user.name,
+        user.domain,
+        user.role,
+        opened.time_zone,
+    )
+    token = mint(signer, claims, sorted(opened.client_ids), now)
+    browser = browsers.mint(signer, user.domain, user.name, now) if in_a_browser else None
+    return Tokens(token, opened.refresh_token, browser)

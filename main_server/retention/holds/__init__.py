@@ -1,1 +1,0 @@
-"""Legal holds and days: what is set, by whom, and why."""

@@ -1,1 +1,0 @@
-"""Whole partitions: what is in one, and dropping it."""

@@ -1,1 +1,0 @@
-"""The ledger's rows and partitions as retention sees them."""

@@ -1,0 +1,1 @@
+"""The ledger: its tables, who may do what there, and how it is asked."""
