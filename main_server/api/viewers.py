@@ -22,7 +22,7 @@ from gatepost.service.access_tokens import Claims, verify
 from gatepost.service.api import allow
 from gatepost.service.requests import context_of
 from main_server.api.context import Context, identify
-from main_server.people import authenticators
+from main_server.people import authenticator_repository as authenticators
 from main_server.people.second_step.stage import Stage, is_demanded, refusal_at, stage_of
 from main_server.people.sessions import repository
 from main_server.people.sessions.portals import serves

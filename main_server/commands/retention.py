@@ -22,8 +22,8 @@ from main_server.retention import service
 from main_server.retention.service import Asker, Subject
 from main_server.settings import DatabaseOnly
 from main_server.store.database import open_ledger, transact
-from main_server.tenants import holds
-from main_server.tenants.holds import Hold
+from main_server.tenants import hold_repository as holds
+from main_server.tenants.hold_repository import Hold
 
 __all__ = ["hold", "lift", "prove", "run", "set_days", "show", "status"]
 

@@ -34,7 +34,7 @@ from main_server.retention.run import AnotherRuns, Done, Foreseen, Place
 from main_server.retention.run_repository import Run
 from main_server.retention.settings import RetentionOnly
 from main_server.store.database import open_ledger, transact
-from main_server.tenants import holds
+from main_server.tenants import hold_repository as holds
 from main_server.tenants.policy import Policies, from_text
 
 A_NIGHT = timedelta(hours=26)

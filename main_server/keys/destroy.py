@@ -29,7 +29,7 @@ from main_server.keys.lifetimes import destroyable_from
 from main_server.keys.repository import DataKey, Pair
 from main_server.keys.rows import repository as rows
 from main_server.store.database import transact
-from main_server.tenants import holds
+from main_server.tenants import hold_repository as holds
 from main_server.tenants.policy import domain_of
 
 BATCH = 500

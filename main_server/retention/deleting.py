@@ -16,7 +16,7 @@ from main_server.retention.days import Span, span_of
 from main_server.retention.patience import Patience
 from main_server.retention.plan import Part
 from main_server.store.database import transact
-from main_server.tenants import holds
+from main_server.tenants import hold_repository as holds
 
 CHUNK = 500
 _LONGEST_PAUSE = 1.0

@@ -9,7 +9,7 @@ from gatepost.domains import USUAL_RETENTION_DAYS
 from main_server.audit.words import name_in_words
 from main_server.retention.days import DAY
 from main_server.retention.service import Asker, Kept
-from main_server.tenants.holds import Hold
+from main_server.tenants.hold_repository import Hold
 from main_server.tenants.policy import last_due
 
 

@@ -15,7 +15,7 @@ from main_server.retention import run_repository as runs
 from main_server.retention.days import span_of
 from main_server.retention.plan import Part
 from main_server.store.database import transact
-from main_server.tenants import holds
+from main_server.tenants import hold_repository as holds
 
 
 def destroy_keys(engine: Engine, run_id: str, part: Part, today: date, now: datetime) -> bool:

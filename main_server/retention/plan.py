@@ -17,7 +17,7 @@ from main_server.retention import row_repository as rows
 from main_server.retention.days import Span, day_of, end_of, span_of
 from main_server.retention.partition_repository import Partition
 from main_server.retention.whole import may_drop
-from main_server.tenants import holds
+from main_server.tenants import hold_repository as holds
 from main_server.tenants.policy import Policies, domain_of, last_due
 
 WAITING = "queued"

@@ -22,7 +22,7 @@ from main_server.retention.days import span_of
 from main_server.retention.plan import Part, Plan, make_plan
 from main_server.settings import Keys
 from main_server.store.database import transact
-from main_server.tenants import holds
+from main_server.tenants import hold_repository as holds
 from main_server.tenants.policy import Policies, due_by_both, last_due
 
 _MAY_TAKE = timedelta(hours=1)

@@ -39,7 +39,7 @@ from main_server.retention.telling import end_interrupted, end_run
 from main_server.retention.whole import drop_whole, left_over
 from main_server.settings import Keys
 from main_server.store.database import transact
-from main_server.tenants import holds
+from main_server.tenants import hold_repository as holds
 from main_server.tenants.policy import Policies, from_text, last_due
 
 LOCK = "gatepost.retention"

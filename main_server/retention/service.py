@@ -19,10 +19,10 @@ from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
 from main_server.reasons import demanded_words
 from main_server.store.database import transact
-from main_server.tenants import holds as repository
+from main_server.tenants import hold_repository as repository
 from main_server.tenants.clients import repository as clients
 from main_server.tenants.domains import repository as domains
-from main_server.tenants.holds import Hold
+from main_server.tenants.hold_repository import Hold
 from main_server.tenants.policy import check_days
 
 NO_HOLD = "There is no such hold, or it was lifted before."

@@ -5,7 +5,7 @@ from sqlalchemy import Connection, Engine
 from main_server.messages.reading.scope import Asked, domain_within
 from main_server.people.users.viewer import UserRole, Viewer
 from main_server.store.database import transact
-from main_server.tenants import holds as repository
+from main_server.tenants import hold_repository as repository
 from main_server.tenants.policy import Policies, domain_of
 
 

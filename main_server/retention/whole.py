@@ -18,7 +18,7 @@ from main_server.retention import row_repository as rows
 from main_server.retention.days import DAY, Span, day_of, end_of, last_day_in
 from main_server.retention.patience import Patience
 from main_server.store.database import error_code, transact
-from main_server.tenants.holds import read_policies
+from main_server.tenants.hold_repository import read_policies
 from main_server.tenants.policy import Policies
 
 _NOT_LOCKED = 1205

@@ -23,7 +23,7 @@ from main_server.api.viewers import viewer_of
 from main_server.audit.names import client_ids_of, parse_name
 from main_server.messages.reading.asking import asked_by
 from main_server.messages.reading.scope import domain_within
-from main_server.people import authenticators
+from main_server.people import authenticator_repository as authenticators
 from main_server.people.users import links, repository, service
 from main_server.people.users.repository import User
 from main_server.people.users.service import NewUser

@@ -9,7 +9,7 @@ from main_server.api.bodies import read
 from main_server.api.context import Context
 from main_server.api.portal.messages import now_of
 from main_server.api.viewers import Seen, seen_by
-from main_server.people import authenticators
+from main_server.people import authenticator_repository as authenticators
 from main_server.people.second_step import service as second_step
 from main_server.people.second_step.service import Given
 from main_server.people.second_step.stage import Stage

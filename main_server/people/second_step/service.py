@@ -19,8 +19,8 @@ from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
 from main_server.audit.names import actor_of
 from main_server.keys.service import Keyring
-from main_server.people import authenticators as repository
-from main_server.people.authenticators import Authenticator
+from main_server.people import authenticator_repository as repository
+from main_server.people.authenticator_repository import Authenticator
 from main_server.people.second_step import codes, guesses
 from main_server.people.sessions import proof
 from main_server.people.sessions import repository as sessions

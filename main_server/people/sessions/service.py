@@ -24,7 +24,7 @@ from gatepost.errors import NotSignedIn, TooManyTries, WrongCredentials
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.audit.names import actor_of, is_name
-from main_server.people import authenticators
+from main_server.people import authenticator_repository as authenticators
 from main_server.people.sessions import repository
 from main_server.people.sessions.backoff import (
     FORGOTTEN,

@@ -18,7 +18,7 @@ from gatepost.zones import zone_names
 from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
 from main_server.audit.names import actor_of
-from main_server.people import authenticators
+from main_server.people import authenticator_repository as authenticators
 from main_server.people.users import repository
 from main_server.people.users.endings import end_sessions
 from main_server.people.users.repository import User

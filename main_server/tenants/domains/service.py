@@ -22,7 +22,7 @@ from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.reasons import demanded_words
 from main_server.store.database import transact
-from main_server.tenants import holds
+from main_server.tenants import hold_repository as holds
 from main_server.tenants.domains import repository
 from main_server.tenants.domains.repository import Domain
 from main_server.tenants.names import check_names

@@ -15,8 +15,8 @@ from sqlalchemy import Engine, text
 from gatepost.cli.main import run
 from gatepost.errors import Invalid, TokenRefused
 from gatepost.people import UserRole
-from main_server.people import authenticators
-from main_server.people.authenticators import Authenticator
+from main_server.people import authenticator_repository as authenticators
+from main_server.people.authenticator_repository import Authenticator
 from main_server.people.users import links, repository, service
 from main_server.people.users.repository import User
 from main_server.store.database import transact

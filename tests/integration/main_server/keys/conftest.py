@@ -29,8 +29,8 @@ from main_server.messages.partitions import ensure_partitions
 from main_server.store import schema as migrating
 from main_server.store.database import transact
 from main_server.store.tables import KEYS, audit_head, messages, metadata
-from main_server.tenants import holds
-from main_server.tenants.holds import Hold
+from main_server.tenants import hold_repository as holds
+from main_server.tenants.hold_repository import Hold
 from tests.factories import BODY, ids
 from tests.integration.main_server.conftest import KEYS_SCHEMA, Room, engine_of
 

@@ -24,7 +24,7 @@ from main_server.keys.rows.form import open_row
 from main_server.messages.arrivals import arrive, queued_row
 from main_server.messages.repository import AcceptedBy, insert_queued
 from main_server.store.database import transact
-from main_server.tenants import holds
+from main_server.tenants import hold_repository as holds
 from tests.integration.main_server.keys.conftest import (
     LONG_AGO,
     Cut,

@@ -17,9 +17,9 @@ from main_server.retention.patience import Patience
 from main_server.retention.service import Asker, Subject
 from main_server.retention.whole import drop_whole
 from main_server.store.database import transact
-from main_server.tenants import holds
+from main_server.tenants import hold_repository as holds
 from main_server.tenants.domains import service as domains
-from main_server.tenants.holds import Hold
+from main_server.tenants.hold_repository import Hold
 from tests.integration.main_server.conftest import Room
 from tests.integration.main_server.keys.conftest import wait_for_locks
 from tests.integration.main_server.retention.conftest import OLD, TODAY, Old
