@@ -16,7 +16,7 @@ from gatepost.people import UserRole
 from main_server.people.sessions.backoff import Kind, shown
 from main_server.people.users import links, service
 from tests.acceptance.site import Site, eventually
-from tests.integration.main_server.people import DOMAIN, PASSWORD, People
+from tests.integration.main_server.new_people import DOMAIN, PASSWORD, People
 
 NEW = "another walk in the rain"
 

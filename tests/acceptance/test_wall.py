@@ -24,7 +24,7 @@ from tests.acceptance.site import Site
 from tests.acceptance.test_roles import roles_of, routes_of
 from tests.acceptance.towns import Reader, Town, report_on
 from tests.factories import ids
-from tests.integration.main_server.people import PASSWORD
+from tests.integration.main_server.new_people import PASSWORD
 
 READERS = ("of_a", "of_b", "admin")
 NOT_COMPARED = {"date", "x-request-id", "server-timing"}

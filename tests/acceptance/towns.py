@@ -19,7 +19,7 @@ from main_server.store.database import transact
 from main_server.store.tables import metadata
 from tests.acceptance.site import Site, accepted, eventually, post
 from tests.factories import BODY
-from tests.integration.main_server.people import HASH, PASSWORD
+from tests.integration.main_server.new_people import HASH, PASSWORD
 
 NUMBER = "+491701234567"
 

@@ -21,7 +21,7 @@ from playwright.sync_api import (
 from infra.dev.chromium import find_chromium
 from main_server.people.users.repository import User
 from tests.acceptance.site import Site
-from tests.integration.main_server.people import PASSWORD
+from tests.integration.main_server.new_people import PASSWORD
 
 PATIENCE_MS = 10_000
 PHONE = (390, 844)

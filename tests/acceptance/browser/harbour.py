@@ -24,7 +24,7 @@ from main_server.people.users.repository import User
 from main_server.people.users.service import NewUser
 from main_server.store.database import transact
 from tests.acceptance.site import Site, accepted, eventually, post
-from tests.integration.main_server.people import HASH
+from tests.integration.main_server.new_people import HASH
 from worker.settings import WorkerSettings
 
 DOMAIN = "harbour.example"

@@ -11,7 +11,7 @@ from tests.acceptance.browser import places_of_holders, reports, second_step
 from tests.acceptance.browser.chrome import Visitor
 from tests.acceptance.browser.harbour import DOMAIN, Harbour
 from tests.acceptance.browser.place import Place, at
-from tests.integration.main_server.people import PASSWORD
+from tests.integration.main_server.new_people import PASSWORD
 
 WRONG_DAYS = "/messages?first=2030-01-01&last=2029-01-01"
 PATHS_THAT_SHOW_NO_PAGE = {

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.acceptance.browser.chrome import PHONE, Visitor
 from tests.acceptance.browser.harbour import DOMAIN, NUMBER, Harbour
-from tests.integration.main_server.people import PASSWORD
+from tests.integration.main_server.new_people import PASSWORD
 
 FOCUSED = """() => {
     const one = document.activeElement, box = one.getBoundingClientRect();

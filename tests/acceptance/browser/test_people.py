@@ -9,7 +9,7 @@ from gatepost.people import UserRole
 from tests.acceptance.browser.chrome import PHONE, Visitor
 from tests.acceptance.browser.harbour import ATTEMPTS, BODY, DOMAIN, NUMBER, Harbour
 from tests.acceptance.site import eventually
-from tests.integration.main_server.people import PASSWORD
+from tests.integration.main_server.new_people import PASSWORD
 
 WHY = "the partner asks for it"
 NEW = "another walk in the rain"

@@ -8,7 +8,7 @@ from gatepost.people import UserRole
 from tests.acceptance.browser import second_step
 from tests.acceptance.browser.chrome import PHONE, Visitor
 from tests.acceptance.browser.harbour import Harbour
-from tests.integration.main_server.people import PASSWORD
+from tests.integration.main_server.new_people import PASSWORD
 
 CODE = "Code of your authenticator, or a recovery code"
 

@@ -4,7 +4,7 @@ import pytest
 
 from infra.dev.stack import Stack
 from tests.acceptance.site import Site
-from tests.integration.main_server.people import People
+from tests.integration.main_server.new_people import People
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from main_server.tenants.clients.service import ensure
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site, accepted, eventually, post
 from tests.csrs import make_csr
-from tests.integration.main_server.people import PASSWORD, People
+from tests.integration.main_server.new_people import PASSWORD, People
 
 REVOKED = "urn:gatepost:problem:revoked-certificate"
 

@@ -15,7 +15,7 @@ from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site, eventually
 from tests.acceptance.towns import NUMBER, Town
 from tests.factories import ids
-from tests.integration.main_server.people import PASSWORD
+from tests.integration.main_server.new_people import PASSWORD
 
 HOSTILE = "<script>alert(1)</script> {{ 7*7 }} &amp;"
 WHY = "the partner asks for it"

@@ -19,7 +19,7 @@ from main_server.store.database import transact
 from main_server.store.tables import users
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site, accepted, eventually, post
-from tests.integration.main_server.people import PASSWORD, People
+from tests.integration.main_server.new_people import PASSWORD, People
 
 ENDS_SECONDS = 3.0
 """A stream asks anew every 1.5 s."""

@@ -10,7 +10,7 @@ import pytest
 from main_server.people.users import links, service
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site, eventually
-from tests.integration.main_server.people import PASSWORD, People
+from tests.integration.main_server.new_people import PASSWORD, People
 
 NEW = "another walk in the rain"
 

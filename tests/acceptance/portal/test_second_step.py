@@ -18,7 +18,7 @@ from gatepost.people import UserRole
 from main_server.people.second_step import codes
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site
-from tests.integration.main_server.people import PASSWORD, People
+from tests.integration.main_server.new_people import PASSWORD, People
 
 PAGE = "/account/second-step"
 

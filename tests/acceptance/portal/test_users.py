@@ -15,7 +15,7 @@ from gatepost.people import UserRole
 from main_server.store.database import transact
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site
-from tests.integration.main_server.people import PASSWORD, People
+from tests.integration.main_server.new_people import PASSWORD, People
 
 NEW = "another walk in the rain"
 OTHER = "other.example"

@@ -38,8 +38,8 @@ from main_server.store import schema as migrating
 from main_server.store.database import create_ledger_engine, transact
 from main_server.store.tables import attempts, data_keys, messages
 from tests import factories
+from tests.integration.main_server.new_people import People
 from tests.integration.main_server.office import Office, opened_office
-from tests.integration.main_server.people import People
 
 MASTER = MasterKey(b"m" * 32)
 KEYS_SCHEMA = "gatepost_keys"

@@ -25,7 +25,7 @@ from main_server.process import create_app
 from main_server.store.database import Ledger
 from main_server.store.replica.shown import Shown
 from tests.heard import HeardLog
-from tests.integration.main_server.people import PASSWORD, People
+from tests.integration.main_server.new_people import PASSWORD, People
 
 _numbers = count()
 PORTAL = Identity("gatepost", Role.PORTAL, "portal-1")

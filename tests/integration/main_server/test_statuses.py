@@ -7,7 +7,7 @@ from main_server.messages.failed import service
 from main_server.messages.statuses import find_status
 from tests.factories import ids
 from tests.integration.main_server.conftest import Room, settlement
-from tests.integration.main_server.failed.redriving import now
+from tests.integration.main_server.messages.failed.redriving import now
 from tests.integration.main_server.town import SUPER
 
 

@@ -20,7 +20,7 @@ from main_server.people.authenticator_repository import Authenticator
 from main_server.people.users import links, repository, service
 from main_server.people.users.repository import User
 from main_server.store.database import transact
-from tests.integration.main_server.people import HASH, TESTER, People
+from tests.integration.main_server.new_people import HASH, TESTER, People
 
 
 class Command:

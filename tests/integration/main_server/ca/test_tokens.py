@@ -37,7 +37,7 @@ from main_server.store.tables import certificates
 from main_server.tenants.clients.service import Change, change
 from tests.csrs import make_csr
 from tests.integration.main_server.ca.ca_room import CaRoom
-from tests.integration.main_server.people import HASH, People
+from tests.integration.main_server.new_people import HASH, People
 
 
 def made(room: CaRoom, name: str = "partner") -> Token:

@@ -21,7 +21,7 @@ from main_server.keys.rows import repository as bodies
 from main_server.messages.failed import service
 from main_server.store.database import transact
 from tests.integration.main_server.conftest import Room, offer, settlement
-from tests.integration.main_server.failed.redriving import now
+from tests.integration.main_server.messages.failed.redriving import now
 from tests.integration.main_server.messages.test_arrows import SAID
 from tests.integration.main_server.town import SUPER
 

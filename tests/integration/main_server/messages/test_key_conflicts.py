@@ -12,7 +12,7 @@ from gatepost.envelope import Envelope
 from main_server.messages.failed import service
 from tests.factories import changed
 from tests.integration.main_server.conftest import Room, offer, open_row, results, settlement
-from tests.integration.main_server.failed.redriving import now
+from tests.integration.main_server.messages.failed.redriving import now
 from tests.integration.main_server.town import SUPER
 
 KEY, PAYLOAD, OTHER = b"k" * 32, b"p" * 32, b"q" * 32

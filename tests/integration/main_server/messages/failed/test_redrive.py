@@ -32,7 +32,8 @@ from main_server.people.users.service import Rights
 from main_server.people.users.viewer import UserRole, Viewer
 from main_server.store.database import Ledger, transact
 from tests.integration.main_server.conftest import settlement
-from tests.integration.main_server.failed.redriving import (
+from tests.integration.main_server.keys.conftest import wait_for_locks
+from tests.integration.main_server.messages.failed.redriving import (
     LAST,
     drain,
     failed,
@@ -43,9 +44,8 @@ from tests.integration.main_server.failed.redriving import (
     states,
     told,
 )
-from tests.integration.main_server.keys.conftest import wait_for_locks
-from tests.integration.main_server.people import TESTER, People
-from tests.integration.main_server.reconcile.conftest import clock_ahead
+from tests.integration.main_server.messages.reconcile.conftest import clock_ahead
+from tests.integration.main_server.new_people import TESTER, People
 from tests.integration.main_server.town import SUPER, Town, span
 
 ENDS: list[Callable[[People, User], object]] = [

@@ -15,9 +15,9 @@ from main_server.people.sessions import service as sessions
 from main_server.people.sessions.service import UNTIL_CODE, Opened
 from main_server.people.users.repository import User
 from main_server.store.database import transact
+from tests.integration.main_server.new_people import People
 from tests.integration.main_server.office import Office
-from tests.integration.main_server.people import People
-from tests.integration.main_server.second_step.test_second_step import (
+from tests.integration.main_server.people.second_step.test_second_step import (
     Phone,
     begin,
     said,

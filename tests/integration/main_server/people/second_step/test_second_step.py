@@ -22,8 +22,8 @@ from main_server.people.users import service as users
 from main_server.store.database import transact
 from tests.acceptance.test_roles import routes_of
 from tests.integration.main_server.conftest import MASTER
+from tests.integration.main_server.new_people import HASH, TESTER, People
 from tests.integration.main_server.office import Office
-from tests.integration.main_server.people import HASH, TESTER, People
 
 
 class Phone:

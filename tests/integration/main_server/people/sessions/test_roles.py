@@ -12,9 +12,9 @@ from fastapi.routing import APIRoute
 from gatepost.people import UserRole
 from main_server.process import create_app
 from tests.acceptance.test_roles import routes_of
+from tests.integration.main_server.new_people import People
 from tests.integration.main_server.office import Office
-from tests.integration.main_server.people import People
-from tests.integration.main_server.second_step.test_second_step import said
+from tests.integration.main_server.people.second_step.test_second_step import said
 
 BEGIN = "/api/portal"
 BEFORE = {"GET /keys", "POST /session", "POST /session/refresh", "POST /password/reset"}

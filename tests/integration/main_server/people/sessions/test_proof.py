@@ -22,9 +22,9 @@ from main_server.people.users import service as users
 from main_server.people.users.passwords import Costs
 from main_server.store.database import transact
 from tests.acceptance.test_roles import routes_of
+from tests.integration.main_server.new_people import HASH, PASSWORD, TESTER, People
 from tests.integration.main_server.office import Office
-from tests.integration.main_server.people import HASH, PASSWORD, TESTER, People
-from tests.integration.main_server.second_step.test_second_step import said, set_up
+from tests.integration.main_server.people.second_step.test_second_step import said, set_up
 
 MINUTE = 60_000
 FRESH_MS = int(FRESH / timedelta(milliseconds=1))

@@ -16,7 +16,7 @@ from main_server.messages.reconcile.to_queue import OVERDUE_MS, ToQueue
 from main_server.store.tables import STATUSES
 from tests.factories import BODY, NUMBER, changed
 from tests.heard import until
-from tests.integration.main_server.reconcile.conftest import AHEAD_MS, Odds, opened
+from tests.integration.main_server.messages.reconcile.conftest import AHEAD_MS, Odds, opened
 
 
 async def sweep(to_queue: ToQueue) -> int:

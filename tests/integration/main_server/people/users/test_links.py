@@ -8,7 +8,7 @@ import pytest
 from gatepost.errors import NotSignedIn, TokenRefused
 from main_server.people.users import links, repository, service
 from main_server.people.users.repository import User
-from tests.integration.main_server.people import HASH, TESTER, People
+from tests.integration.main_server.new_people import HASH, TESTER, People
 
 OTHER = HASH + "x"
 ENDS: list[Callable[[People, User], object]] = [

@@ -16,7 +16,7 @@ from main_server.api.portal.overview import NOTED_FOR
 from main_server.people.users.viewer import Viewer
 from main_server.store.database import Ledger, transact
 from tests.integration.main_server.office import Stopped
-from tests.unit.main_server.overview.test_viewing import SNAPSHOT
+from tests.unit.main_server.health.overview.test_viewing import SNAPSHOT
 
 
 class Place:

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from gatepost.errors import TooManyTries
 from main_server.people.sessions.backoff import FORGOTTEN, Kind, keys_for
 from main_server.store.database import transact
-from tests.integration.main_server.people import People
+from tests.integration.main_server.new_people import People
 
 A_WHILE = 1200
 

@@ -40,7 +40,7 @@ from main_server.tenants.domains.seeding import compare
 from main_server.tenants.pauses import service as pauses
 from main_server.tenants.pauses.repository import What
 from main_server.tenants.pauses.service import Order
-from tests.integration.main_server.people import HASH, People
+from tests.integration.main_server.new_people import HASH, People
 
 ACTOR = "gatepost://gatepost/user/eve"
 NOW = datetime.now(UTC)

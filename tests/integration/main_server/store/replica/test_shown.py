@@ -33,8 +33,8 @@ from main_server.store.replica.shown import Shown, open_shown
 from main_server.store.rights import grant_showing, parse_account
 from tests.heard import HeardLog, until
 from tests.integration.main_server.conftest import KEYS_SCHEMA, MASTER, engine_of
+from tests.integration.main_server.new_people import People
 from tests.integration.main_server.office import Office, opened_office
-from tests.integration.main_server.people import People
 from tests.integration.main_server.town import Town, found_town
 from tests.replication import Pair, replicated, root_of
 

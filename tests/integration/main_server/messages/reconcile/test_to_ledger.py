@@ -11,7 +11,7 @@ from main_server.messages import repository
 from main_server.messages.reconcile.to_ledger import Drained
 from tests.factories import changed, ids, keyring
 from tests.factories import envelope as foreign_envelope
-from tests.integration.main_server.reconcile.conftest import Odds
+from tests.integration.main_server.messages.reconcile.conftest import Odds
 
 
 async def exposed(odds: Odds) -> int:

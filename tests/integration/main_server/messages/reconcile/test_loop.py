@@ -19,7 +19,7 @@ from main_server.store.database import Ledger, transact
 from main_server.store.tables import domains
 from tests.heard import HeardLog, until
 from tests.integration.main_server.conftest import engine_of
-from tests.integration.main_server.reconcile.conftest import QUEUE, Odds, clock_ahead
+from tests.integration.main_server.messages.reconcile.conftest import QUEUE, Odds, clock_ahead
 from tests.wire import Wire
 
 pytestmark = pytest.mark.usefixtures("quiet_metrics")

@@ -10,7 +10,7 @@ import pytest
 from main_server.messages.failed import repository as rows
 from main_server.messages.failed import service
 from main_server.messages.in_state import Place
-from tests.integration.main_server.failed.redriving import (
+from tests.integration.main_server.messages.failed.redriving import (
     failed,
     look,
     now,

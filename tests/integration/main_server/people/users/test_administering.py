@@ -17,8 +17,8 @@ from main_server.people.users.service import NewUser, Rights
 from main_server.store.database import transact
 from main_server.store.tables import user_clients, users
 from main_server.tenants.clients.service import ensure
+from tests.integration.main_server.new_people import TESTER, People
 from tests.integration.main_server.office import Office
-from tests.integration.main_server.people import TESTER, People
 
 MANY = 1500
 

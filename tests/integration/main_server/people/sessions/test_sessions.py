@@ -10,7 +10,7 @@ from main_server.people.sessions import repository, service
 from main_server.people.sessions.service import BOTH_COUNT, IDLE, LIFETIME
 from main_server.people.users import service as users
 from main_server.store.database import transact
-from tests.integration.main_server.people import TESTER, People
+from tests.integration.main_server.new_people import TESTER, People
 
 
 def is_over(people: People, token: str | None) -> bool:
