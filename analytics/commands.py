@@ -26,9 +26,9 @@ from analytics.settings import AnalyticsSettings, LedgerOnly
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output, plain
 from gatepost.cli.words import plural
+from gatepost.config.settings import load, refuse_unsafe
+from gatepost.config.sources import credentials_of
 from gatepost.errors import ConfigurationError
-from gatepost.settings import load, refuse_unsafe
-from gatepost.sources import credentials_of
 
 MOST_SAID = 10
 _FOR_ANOTHER = "/run"

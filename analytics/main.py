@@ -22,8 +22,8 @@ from analytics import job, nightly, rebuild  # noqa: E402
 from analytics.session import open_session  # noqa: E402
 from analytics.settings import AnalyticsSettings  # noqa: E402
 from gatepost.cli.failure import Failure  # noqa: E402
+from gatepost.config.settings import load  # noqa: E402
 from gatepost.logs import start_logging  # noqa: E402
-from gatepost.settings import load  # noqa: E402
 
 
 def main(arguments: list[str]) -> int:

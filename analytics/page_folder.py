@@ -15,8 +15,8 @@ from collections.abc import Collection, Iterator
 from datetime import date
 from pathlib import Path
 
-from gatepost.identity import is_domain
 from gatepost.insight.rendering import Whole
+from gatepost.trust.identity import is_domain
 from gatepost.whole_file import replace_file
 
 ALL, _DOMAINS, _INDEX = "all-domains", "domains", "index"

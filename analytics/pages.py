@@ -21,13 +21,13 @@ from analytics.ledger.repository import Published
 from analytics.page_folder import ALL, Span, file_of, made, name_of, of_domain, save, write_contents
 from analytics.settings import AnalyticsSettings
 from gatepost.errors import ConfigurationError
-from gatepost.identity import is_domain
 from gatepost.insight.rendering import Whole
 from gatepost.insight.repository import Asked, read_days_of_all
 from gatepost.insight.shapes import Reports
 from gatepost.insight.suppression import OfAll, for_others
 from gatepost.insight.view import read_reports
 from gatepost.logs import Log
+from gatepost.trust.identity import is_domain
 
 
 def write_missing(

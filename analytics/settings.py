@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, model_validator
 
-from gatepost.database import DatabaseAddress
-from gatepost.domains import USUAL_RETENTION_DAYS
-from gatepost.settings import Block, ServiceSettings
+from gatepost.config.database import DatabaseAddress
+from gatepost.config.settings import Block, ServiceSettings
+from gatepost.wire.domains import USUAL_RETENTION_DAYS
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 Days_ = Annotated[int, Field(ge=1, le=3660)]

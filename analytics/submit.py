@@ -19,8 +19,8 @@ from typing import Any
 
 from analytics import bundle
 from analytics.settings import Spark
+from gatepost.config.sources import CREDENTIALS
 from gatepost.errors import ConfigurationError
-from gatepost.sources import CREDENTIALS
 
 MAIN = Path(__file__).with_name("main.py")
 UTC_OPTION = "-Duser.timezone=UTC"

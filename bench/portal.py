@@ -22,7 +22,7 @@ from bench.people.questions import Asker, Counter, Questions, askers
 from bench.people.visitors import Look, Visitor, add_person, make_hash
 from bench.rig import pages
 from bench.rig.machine import noise
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from infra.dev.options import bench as options
 from infra.dev.stack import Stack
 from main_server.commands.keys_opening import opened

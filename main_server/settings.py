@@ -6,10 +6,10 @@ from typing import Annotated
 from pydantic import ConfigDict, Field, IPvAnyNetwork
 
 from gatepost.addresses import proxies_faults
-from gatepost.collector import Tracing
-from gatepost.database import DatabaseAddress
+from gatepost.config.collector import Tracing
+from gatepost.config.database import DatabaseAddress
+from gatepost.config.settings import Block, Listen, Redis, Server, ServiceSettings, Tls
 from gatepost.safety import private_file_faults
-from gatepost.settings import Block, Listen, Redis, Server, ServiceSettings, Tls
 from main_server.key_file import key_file_faults
 
 PortalUrl = Annotated[str, Field(pattern=r"^https://[^/\s]+$")]

@@ -6,8 +6,8 @@ lets nobody in: by it a browser is known in which somebody has signed in before.
 
 from fastapi import Request
 
-from gatepost.people import Tokens
 from gatepost.service.requests import context_of
+from gatepost.wire.people import Tokens
 
 ACCESS, REFRESH, FORM = "__Host-access", "__Host-refresh", "__Host-form"
 FIRST = f"{FORM}-"

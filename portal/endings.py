@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from gatepost.certificates import Unreadable, read_certificates
 from gatepost.clock import iso, to_ms
 from gatepost.errors import GatepostError
-from gatepost.expiry import stage_of
-from gatepost.holders import Ending, Endings
-from gatepost.people import UserRole
 from gatepost.service.access_tokens import Claims
+from gatepost.trust.certificates import Unreadable, read_certificates
+from gatepost.trust.expiry import stage_of
+from gatepost.wire.holders import Ending, Endings
+from gatepost.wire.people import UserRole
 
 if TYPE_CHECKING:
     from portal.context import Context

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from gatepost.clock import iso, to_ms
 from gatepost.errors import FieldError, Invalid
-from gatepost.identity import is_domain, is_name
+from gatepost.trust.identity import is_domain, is_name
 from gatepost.zones import begin_of
 
 

@@ -16,8 +16,8 @@ from gatepost.clock import Clock, from_ms
 from gatepost.errors import GatepostError
 from gatepost.logs import Log
 from gatepost.loops import pause
-from gatepost.people import TokenKeys
 from gatepost.service.access_tokens import public_key
+from gatepost.wire.people import TokenKeys
 from portal.main_server import MainServer
 
 EVERY_SECONDS, AGAIN_SECONDS = 60.0, 1.0

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from gatepost.people import UserRole
 from gatepost.service.access_tokens import Claims
+from gatepost.wire.people import UserRole
 
 
 @dataclass(frozen=True, slots=True)

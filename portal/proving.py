@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fastapi import Request, Response
 
 from gatepost.errors import CodeWanted, GatepostError, Invalid, TooManyTries, WrongCode
-from gatepost.people import Proof
+from gatepost.wire.people import Proof
 from portal.addresses import browser_of
 from portal.forms import CODE, PASSWORD
 

@@ -6,10 +6,10 @@ from typing import Annotated
 from pydantic import Field, IPvAnyNetwork
 
 from gatepost.addresses import proxies_faults
-from gatepost.identity import INFRASTRUCTURE_DOMAIN
+from gatepost.config.settings import Block, Listen, MainServer, Server, ServiceSettings
 from gatepost.safety import private_file_faults
-from gatepost.settings import Block, Listen, MainServer, Server, ServiceSettings
-from gatepost.tls import TlsFiles, check_shown
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN
+from gatepost.trust.tls import TlsFiles, check_shown
 
 
 class Shown(Block):

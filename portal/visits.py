@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from fastapi import Depends, Request
 
 from gatepost.errors import NotSignedIn
-from gatepost.holders import Ending
-from gatepost.people import Refresh, Tokens
 from gatepost.service.access_tokens import Claims, key_of, verify
+from gatepost.wire.holders import Ending
+from gatepost.wire.people import Refresh, Tokens
 from gatepost.zones import zone_of
 from portal import cookies
 from portal.endings import endings_for

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gatepost.errors import FieldError, IdentityMismatch, Invalid
-from gatepost.identity import Identity
 from gatepost.mistakes import unknown_field
+from gatepost.trust.identity import Identity
 from proxy.schedule import FIELDS, UNSAID, Schedule, moment_of, read_schedule
 from proxy.settings import Validation
 from proxy.strict_json import parse

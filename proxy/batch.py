@@ -14,7 +14,6 @@ from typing import Any
 
 import msgspec
 
-from gatepost.bundle import KnownClient
 from gatepost.errors import (
     FieldError,
     GatepostError,
@@ -27,6 +26,7 @@ from gatepost.loops import Turn
 from gatepost.problem import describe
 from gatepost.service.asgi import Receive, Scope, Send, read_body, respond
 from gatepost.service.requests import Context, context_of
+from gatepost.wire.bundle import KnownClient
 from proxy.admission import admit_document
 from proxy.edge import Edge, domain_of, sender_of, take_token
 from proxy.headers import bad_key, check_body_headers

@@ -12,13 +12,13 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from gatepost.bundle import TIME_HEADER, Bundle, decode_bundle
 from gatepost.clock import Clock
 from gatepost.errors import ConfigurationError
 from gatepost.logs import Log
 from gatepost.loops import pause
 from gatepost.service.redis import RedisWatch
 from gatepost.whole_file import replace_file
+from gatepost.wire.bundle import TIME_HEADER, Bundle, decode_bundle
 from proxy.senders import Senders
 
 REFRESH_SECONDS = 0.75

@@ -10,9 +10,9 @@ import asyncio
 from enum import Enum, StrEnum
 from typing import Any
 
-from gatepost.contract import Registered, RegisterResult
-from gatepost.envelope import Envelope
 from gatepost.errors import OutcomeUnknown, Unavailable
+from gatepost.wire.contract import Registered, RegisterResult
+from gatepost.wire.envelope import Envelope
 from proxy.stores import LedgerStore, QueueStore, StoreRefused
 
 SECOND_STORE_SECONDS = 0.1

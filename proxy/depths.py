@@ -6,10 +6,10 @@ Nothing that was accepted is discarded to make room: the sender is asked to come
 
 import asyncio
 
-from gatepost.bundle import KnownDomain
 from gatepost.errors import Backlogged
 from gatepost.loops import pause
 from gatepost.queue import QueueError, Queues
+from gatepost.wire.bundle import KnownDomain
 from proxy.senders import Senders
 
 LOOK_SECONDS = 0.5

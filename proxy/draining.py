@@ -17,10 +17,10 @@ import httpx
 
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
+from gatepost.config.settings import load
 from gatepost.decoding import Undecodable, decode_json
 from gatepost.errors import ConfigurationError
 from gatepost.service.forking import DRAIN, UNDRAIN
-from gatepost.settings import load
 from proxy.settings import ProxySettings
 
 ANSWER_SECONDS, HEARD_SECONDS, LOOK_SECONDS = 3.0, 5.0, 0.1

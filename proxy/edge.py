@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gatepost.bundle import KnownAnchor, KnownClient, KnownDomain
 from gatepost.errors import (
     BadIdentity,
     Draining,
@@ -12,12 +11,13 @@ from gatepost.errors import (
     RateLimited,
     WrongRole,
 )
-from gatepost.identity import Role, parse_uri
-from gatepost.revoked import Revoked
 from gatepost.service.asgi import Scope, header
 from gatepost.service.bodies import name_sender
 from gatepost.service.http import CERTIFICATE
 from gatepost.service.requests import context_of
+from gatepost.trust.identity import Role, parse_uri
+from gatepost.trust.revoked import Revoked
+from gatepost.wire.bundle import KnownAnchor, KnownClient, KnownDomain
 from proxy.depths import Depths
 from proxy.intake import Intake
 from proxy.limits import Limits, Use, rate_headers

@@ -10,14 +10,14 @@ from uuid import UUID
 import msgspec
 from fastapi import Depends, FastAPI, Request, Response
 
-from gatepost.bundle import KnownClient
 from gatepost.clock import iso
 from gatepost.errors import MethodNotAllowed, NotFound
-from gatepost.identity import Identity, Role
 from gatepost.service.api import allow, create_api
 from gatepost.service.asgi import Receive, Scope, Send, read_body, respond
 from gatepost.service.http import CERTIFICATE
 from gatepost.service.requests import context_of
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.bundle import KnownClient
 from proxy.admission import admit
 from proxy.batch import accept_batch
 from proxy.edge import Edge, check_open, domain_of, sender_of, take_token

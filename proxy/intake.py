@@ -10,15 +10,15 @@ from uuid import UUID
 
 import msgspec
 
-from gatepost.bundle import KnownClient
 from gatepost.clock import Clock, iso
-from gatepost.content import Content, encode_content
-from gatepost.envelope import Envelope
 from gatepost.errors import OutcomeUnknown, Unavailable
 from gatepost.ids import MessageIds, id_ms
 from gatepost.queue import Queues
-from gatepost.sealing import Sealer
 from gatepost.service.tracing import Span
+from gatepost.trust.sealing import Sealer
+from gatepost.wire.bundle import KnownClient
+from gatepost.wire.content import Content, encode_content
+from gatepost.wire.envelope import Envelope
 from proxy.admission import Submission
 from proxy.commit import Commit
 from proxy.keyed import Committed, Key, KeyedCommit, make_key, ordering_mac

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from uuid import UUID
 
-from gatepost.contract import Registered, RegisterResult
-from gatepost.envelope import Envelope
 from gatepost.errors import GatepostError, KeyReused, OutcomeUnknown, StillUnderWay, Unavailable
 from gatepost.queue import QueueError
+from gatepost.wire.contract import Registered, RegisterResult
+from gatepost.wire.envelope import Envelope
 from proxy.admission import Submission
 from proxy.claims import Claim, Claims, Standing
 from proxy.commit import Commit, Durability, State, verdict

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from redis.asyncio import Redis
 
-from gatepost.bundle import KnownClient
 from gatepost.errors import RateLimited
 from gatepost.queue import QueueError, typed_errors
+from gatepost.wire.bundle import KnownClient
 from proxy.settings import RateLimiting
 
 AHEAD_SECONDS = 0.05

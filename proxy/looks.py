@@ -10,8 +10,8 @@ from gatepost.cli.doctor.site import Site
 from gatepost.cli.words import duration, plural
 from gatepost.clock import Clock, from_ms
 from gatepost.errors import ConfigurationError
-from gatepost.revocation import decode_revocations
-from gatepost.revoked import NotBelieved, open_view
+from gatepost.trust.revocation import decode_revocations
+from gatepost.trust.revoked import NotBelieved, open_view
 from proxy.bundles import BundleCache
 from proxy.revocations import kept_in
 from proxy.settings import ProxySettings

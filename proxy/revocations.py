@@ -12,8 +12,8 @@ import msgspec
 from gatepost.errors import ConfigurationError
 from gatepost.logs import Log
 from gatepost.loops import pause
-from gatepost.revocation import Revocations, decode_revocations, encode_revocations
-from gatepost.revoked import NotBelieved, Revoked
+from gatepost.trust.revocation import Revocations, decode_revocations, encode_revocations
+from gatepost.trust.revoked import NotBelieved, Revoked
 from gatepost.whole_file import replace_file
 
 WRITE_SECONDS = 0.25

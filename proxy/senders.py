@@ -7,10 +7,10 @@ for a while can't tell, and says so with 503: it may be new. One that has never 
 import time
 from math import inf
 
-from gatepost.bundle import Bundle, KnownAnchor, KnownClient, KnownDomain
 from gatepost.errors import IdentityMismatch, Unavailable, UnknownCertificate
-from gatepost.identity import Certificate
-from gatepost.renewal import SURE_SECONDS
+from gatepost.trust.identity import Certificate
+from gatepost.wire.bundle import Bundle, KnownAnchor, KnownClient, KnownDomain
+from gatepost.wire.renewal import SURE_SECONDS
 
 
 class Senders:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from gatepost.collector import SampledTracing
-from gatepost.settings import Block, Listen, MainServer, Redis, Server, ServiceSettings, Tls
+from gatepost.config.collector import SampledTracing
+from gatepost.config.settings import Block, Listen, MainServer, Redis, Server, ServiceSettings, Tls
 
 
 class Validation(Block):

@@ -14,10 +14,10 @@ import httpx
 
 from gatepost.clock import iso
 from gatepost.decoding import Undecodable, decode_json
-from gatepost.envelope import decode
 from gatepost.errors import NotFound, Unavailable
-from gatepost.identity import Identity
 from gatepost.queue import Queue, QueueError, Queues
+from gatepost.trust.identity import Identity
+from gatepost.wire.envelope import decode
 
 _UNSURE = {"status": "unknown", "source": "queue"}
 """What the queue says counts for no more than this, unless the ledger has answered, too."""

@@ -13,8 +13,6 @@ from typing import TypeVar
 import httpx
 import msgspec
 
-from gatepost.contract import RegisterRequest, RegisterResult, decode_register_answer, encode_json
-from gatepost.envelope import Envelope, encode
 from gatepost.logs import Log
 from gatepost.queue import (
     Entry,
@@ -27,6 +25,13 @@ from gatepost.queue import (
     QueueUnreachable,
 )
 from gatepost.service.tracing import Tracer
+from gatepost.wire.contract import (
+    RegisterRequest,
+    RegisterResult,
+    decode_register_answer,
+    encode_json,
+)
+from gatepost.wire.envelope import Envelope, encode
 from proxy.breaker import Breaker
 from proxy.groups import Group
 from proxy.tracing import TO_LEDGER, TO_QUEUE, follow_commit

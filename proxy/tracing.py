@@ -9,8 +9,8 @@ from typing import Any
 from uuid import UUID
 
 from gatepost import trace
-from gatepost.envelope import Envelope
 from gatepost.service.tracing import Kind, Span, Tracer
+from gatepost.wire.envelope import Envelope
 
 TO_QUEUE, TO_LEDGER = "commit to the queue", "commit to the ledger"
 

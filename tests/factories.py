@@ -12,15 +12,15 @@ import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gatepost.bundle import Bundle, KnownClient, KnownDomain
 from gatepost.clock import Clock
-from gatepost.content import Content, encode_content
-from gatepost.envelope import Envelope
-from gatepost.identity import Certificate, Identity, Role
 from gatepost.ids import MessageIds, id_ms
-from gatepost.sealing import Sealer
-from gatepost.tls import TlsFiles
-from gatepost.vitals import Vitals
+from gatepost.trust.identity import Certificate, Identity, Role
+from gatepost.trust.sealing import Sealer
+from gatepost.trust.tls import TlsFiles
+from gatepost.wire.bundle import Bundle, KnownClient, KnownDomain
+from gatepost.wire.content import Content, encode_content
+from gatepost.wire.envelope import Envelope
+from gatepost.wire.vitals import Vitals
 from main_server.ca.authority import (
     Order,
     Usage,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from gatepost.revocation import Reason, Revocations
+from gatepost.trust.revocation import Reason, Revocations
 from main_server.ca.authority import Authority, load_authority
 from main_server.ca.crl import Entry, build_crl
 from tests.factories import Pair, Pki

@@ -12,7 +12,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gatepost.tls import TlsFiles
+from gatepost.trust.tls import TlsFiles
 from main_server.ca.authority import new_key, new_serial, utc_now
 from main_server.ca.parts import common_name, key_usage
 from tests.forging import Form, Signer, pem_of, sign

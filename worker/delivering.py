@@ -12,14 +12,14 @@ from uuid import UUID
 from prometheus_client import Counter, Histogram
 
 from gatepost.clock import Clock
-from gatepost.contract import NO_ENVELOPE, DeliverResult, Result, SettleItem, Settlement
-from gatepost.envelope import trace_of
 from gatepost.ids import id_ms
 from gatepost.logs import Log
 from gatepost.loops import pause
 from gatepost.metrics import LATENCY_SECONDS
 from gatepost.queue import Delivery, Queue, QueueError, Reason, Turns
-from gatepost.vitals import Tally
+from gatepost.wire.contract import NO_ENVELOPE, DeliverResult, Result, SettleItem, Settlement
+from gatepost.wire.envelope import trace_of
+from gatepost.wire.vitals import Tally
 from worker.breaker import Breaker
 from worker.main_server import MainServer, Outage, envelope_of
 from worker.policy import Decision, Outcome, decide

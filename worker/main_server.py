@@ -12,7 +12,10 @@ from uuid import UUID
 import httpx
 import msgspec
 
-from gatepost.contract import (
+from gatepost.decoding import Undecodable, json_decoder
+from gatepost.queue import Delivery
+from gatepost.service.tracing import Tracer
+from gatepost.wire.contract import (
     NO_ENVELOPE,
     DeliverRequest,
     DeliverResult,
@@ -25,9 +28,6 @@ from gatepost.contract import (
     decode_queue_names,
     encode_json,
 )
-from gatepost.decoding import Undecodable, json_decoder
-from gatepost.queue import Delivery
-from gatepost.service.tracing import Tracer
 from worker.tracing import Attempts
 
 T = TypeVar("T")

@@ -8,8 +8,8 @@ import random
 from dataclasses import dataclass
 from enum import Enum
 
-from gatepost.contract import DeliverResult, Result
 from gatepost.queue import Reason
+from gatepost.wire.contract import DeliverResult, Result
 from worker.settings import Pool
 
 

@@ -17,7 +17,7 @@ from gatepost.service.revocation import start_watch
 from gatepost.service.revocation_sources import redis_asked
 from gatepost.service.supervisor import Child
 from gatepost.service.vitals import Voice, start_speaking
-from gatepost.vitals import Tally
+from gatepost.wire.vitals import Tally
 from worker.breaker import Breaker
 from worker.delivering import Deliverer, DeliveryMetrics
 from worker.main_server import MainServer

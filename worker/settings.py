@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gatepost.collector import Tracing
-from gatepost.settings import Block, Listen, MainServer, Redis, ServiceSettings
+from gatepost.config.collector import Tracing
+from gatepost.config.settings import Block, Listen, MainServer, Redis, ServiceSettings
 
 
 class Pool(Block):

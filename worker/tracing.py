@@ -6,10 +6,10 @@ from types import TracebackType
 from typing import Self
 from uuid import UUID
 
-from gatepost.contract import DeliverResult
-from gatepost.envelope import trace_of
 from gatepost.queue import Delivery
 from gatepost.service.tracing import NS, Kind, Span, Tracer
+from gatepost.wire.contract import DeliverResult
+from gatepost.wire.envelope import trace_of
 
 
 class Attempts:

@@ -21,7 +21,7 @@ from analytics.insight.unusual import ACCEPTED, FAILED, MEASURES, P95
 from analytics.ledger.repository import replace_report
 from analytics.settings import Aims
 from gatepost.insight.figures import EVERY, NOTHING, Figures
-from gatepost.vitals import ANSWERS_KEPT
+from gatepost.wire.vitals import ANSWERS_KEPT
 
 _COMPARED_DAYS = 7 * unusual.WEEKS
 _FORESEEN_DAYS = 7 * foresee.WEEKS

@@ -11,7 +11,7 @@ from analytics.check import Tally
 from analytics.days import Span
 from analytics.lake import Folder
 from analytics.reports.hours import STATUSES
-from gatepost.database import NIGHTLY_LOCK
+from gatepost.config.database import NIGHTLY_LOCK
 
 Counts = Mapping[tuple[str, str], int]
 """Messages by client and status."""

@@ -15,9 +15,9 @@ from analytics.retention import repository
 from analytics.retention.pages import remove_pages
 from analytics.retention.repository import Kept
 from analytics.settings import AnalyticsSettings
-from gatepost.domains import USUAL_RETENTION_DAYS
 from gatepost.errors import ConfigurationError
 from gatepost.logs import Log
+from gatepost.wire.domains import USUAL_RETENTION_DAYS
 
 CHUNK = 5_000
 

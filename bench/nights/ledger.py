@@ -21,7 +21,7 @@ from sqlalchemy import Connection, Engine, Index, create_engine, text
 
 from bench.people.population import divide_past
 from gatepost.clock import from_ms, to_ms
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
 from infra.dev.engines import Engines, MariaServer
 from main_server.ca import repository as holders
 from main_server.key_file import KEY_BYTES

@@ -21,9 +21,9 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine, text
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.content import Content, encode_content
-from gatepost.identity import Identity, Role
 from gatepost.ids import first_id_at
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.content import Content, encode_content
 from main_server.ca import repository as domains
 from main_server.commands.keys_opening import Opened, opened
 from main_server.keys import repository as keys

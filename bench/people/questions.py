@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Engine, text
 
 from bench.people.population import CLIENTS, DAYS, NUMBERS, REASONS, STATES, Population
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from main_server.keys.service import Keyring
 from main_server.messages.failed.listing import count_by_reason
 from main_server.messages.reading.asking import asked_by, macs_of, span_of

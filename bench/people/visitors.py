@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import httpx
 from sqlalchemy import Engine
 
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from main_server.people.users import service
 from main_server.people.users.passwords import hash_password
 from main_server.people.users.service import NewUser

@@ -17,9 +17,9 @@ import redis
 from pydantic import SecretStr
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.identity import Identity, Role
-from gatepost.revocation import Reason
-from gatepost.tls import TlsFiles, client_context
+from gatepost.trust.identity import Identity, Role
+from gatepost.trust.revocation import Reason
+from gatepost.trust.tls import TlsFiles, client_context
 from infra.dev.services import not_ready
 from infra.dev.stack import Stack
 from main_server.ca.authority import Order, Usage, load_authority, utc_now

@@ -12,9 +12,7 @@ from gatepost.cli.commands import GROUP
 from gatepost.cli.configuration import FOLDER, checkouts_of, file_of
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
-from gatepost.errors import ConfigurationError
-from gatepost.service.entry import Service
-from gatepost.settings import (
+from gatepost.config.settings import (
     Listen,
     ServiceSettings,
     leaves,
@@ -24,6 +22,8 @@ from gatepost.settings import (
     refuse_unsafe,
     value_of,
 )
+from gatepost.errors import ConfigurationError
+from gatepost.service.entry import Service
 
 CONFIGURED = f"{GROUP}.configured"
 """Entry points, by a service's name: a gatepost.service.entry.Service; or, of what is no service,

@@ -9,7 +9,6 @@ from pathlib import Path
 import typer
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gatepost.certificates import read_certificates
 from gatepost.cli.connection import variables
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
@@ -19,10 +18,11 @@ from gatepost.client.enrolling import Enrolled
 from gatepost.client.enrolling import enrol as ask
 from gatepost.client.errors import GatepostError, Refused
 from gatepost.client.keys import KEY_USED, make_key
-from gatepost.enrolment import Token, parse_token
 from gatepost.errors import ConfigurationError
-from gatepost.identity import Certificate
+from gatepost.trust.certificates import read_certificates
+from gatepost.trust.identity import Certificate
 from gatepost.whole_file import replace_file
+from gatepost.wire.enrolment import Token, parse_token
 
 
 @dataclass(frozen=True, slots=True)

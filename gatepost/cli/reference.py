@@ -10,7 +10,7 @@ from pydantic import BaseModel, SecretStr
 from pydantic_core import PydanticUndefined
 
 from gatepost.cli.configuring import configured, settings_class
-from gatepost.settings import ENVIRONMENT_NAMES, leaves, section_of
+from gatepost.config.settings import ENVIRONMENT_NAMES, leaves, section_of
 
 _HEAD = """\
 # Configuration

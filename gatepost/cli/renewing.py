@@ -12,7 +12,7 @@ from gatepost.cli.options import Options
 from gatepost.cli.output import Output
 from gatepost.client.errors import GatepostError
 from gatepost.client.files import Files
-from gatepost.renewal import renewable_from
+from gatepost.wire.renewal import renewable_from
 
 LOOK_SECONDS = 3600.0
 AGAIN_SECONDS = 60.0

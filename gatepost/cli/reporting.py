@@ -26,7 +26,7 @@ from gatepost.client.connection import Settings, settings
 from gatepost.client.errors import GatepostError, UnexpectedAnswer
 from gatepost.client.failures import TransportFailure, explain
 from gatepost.client.refusals import refusal
-from gatepost.identity import Role
+from gatepost.trust.identity import Role
 
 PATH = "/admin/subjects"
 TIMEOUT = 60.0

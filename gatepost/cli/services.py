@@ -16,9 +16,9 @@ from gatepost.cli.failure import Failure
 from gatepost.cli.holding import Held
 from gatepost.client.files import Files
 from gatepost.client.renewing import files_of, renew
+from gatepost.config.settings import Block, MainServer, ServiceSettings, load
 from gatepost.errors import BadIdentity, ConfigurationError
-from gatepost.identity import Certificate
-from gatepost.settings import Block, MainServer, ServiceSettings, load
+from gatepost.trust.identity import Certificate
 
 OWN = f"{GROUP}.own"
 """The entry point by which a main server's own certificate is renewed, where its CA is."""

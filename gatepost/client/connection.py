@@ -10,7 +10,7 @@ import httpx
 
 from gatepost import __version__
 from gatepost.client.trust import trust
-from gatepost.identity import Role
+from gatepost.trust.identity import Role
 
 FileName: TypeAlias = str | os.PathLike[str]
 

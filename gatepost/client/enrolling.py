@@ -1,7 +1,7 @@
 """Enrolling: a key is made here, and with a token a certificate comes back for it.
 
 Over plain HTTP: what is sent is of use to nobody else, and what comes back is verified by the
-token (gatepost.enrolment).
+token (gatepost.wire.enrolment).
 """
 
 import base64
@@ -23,7 +23,7 @@ from gatepost.client.errors import (
 from gatepost.client.keys import make_request
 from gatepost.client.refusals import problem_of, retry_after
 from gatepost.client.verifying import verify
-from gatepost.enrolment import Token
+from gatepost.wire.enrolment import Token
 
 PATH = "/enrol"
 TIMEOUT = 15.0

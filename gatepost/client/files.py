@@ -13,12 +13,12 @@ from pathlib import Path
 
 from cryptography import x509
 
-from gatepost.certificates import Unreadable, belongs_to, read_certificates
 from gatepost.client.errors import CertificateError
 from gatepost.client.keys import make_key
 from gatepost.client.trust import read_key
 from gatepost.errors import ConfigurationError
 from gatepost.owners import give, owner_of
+from gatepost.trust.certificates import Unreadable, belongs_to, read_certificates
 from gatepost.whole_file import replace_file
 
 

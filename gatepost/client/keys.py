@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from gatepost.certificates import Unreadable, read_private_key
 from gatepost.client.errors import CertificateError
+from gatepost.trust.certificates import Unreadable, read_private_key
 
 KEY_USED = "urn:gatepost:problem:key-used-before"
 """The type of the refusal of a key whose certificate isn't to be had any more."""

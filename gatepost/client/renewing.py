@@ -24,8 +24,8 @@ from gatepost.client.refusals import refusal
 from gatepost.client.replacing import replace
 from gatepost.client.trust import read_key
 from gatepost.errors import BadIdentity
-from gatepost.identity import Certificate, Role
-from gatepost.renewal import sign_renewal
+from gatepost.trust.identity import Certificate, Role
+from gatepost.wire.renewal import sign_renewal
 
 PATH = "/api/v1/certificates/renew"
 TIMEOUT = 20.0

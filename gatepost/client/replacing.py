@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 
 from cryptography import x509
 
-from gatepost.certificates import find_extension
 from gatepost.client.errors import CertificateError, Refused
 from gatepost.client.files import Files
 from gatepost.client.keys import KEY_USED, make_request
 from gatepost.client.verifying import verify
-from gatepost.renewal import renewable_from
+from gatepost.trust.certificates import find_extension
+from gatepost.wire.renewal import renewable_from
 
 Ask = Callable[[bytes], Mapping[str, str]]
 """Gets the request for the new certificate (DER); gives it, `cert`, and what to trust, `ca`."""

@@ -10,17 +10,17 @@ from typing import TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
-from gatepost.certificates import (
+from gatepost.client.errors import CertificateError
+from gatepost.errors import ConfigurationError
+from gatepost.trust.certificates import (
     Encrypted,
     Unreadable,
     belongs_to,
     read_certificates,
     read_private_key,
 )
-from gatepost.client.errors import CertificateError
-from gatepost.errors import ConfigurationError
-from gatepost.identity import Role
-from gatepost.tls import TlsFiles, client_context
+from gatepost.trust.identity import Role
+from gatepost.trust.tls import TlsFiles, client_context
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from gatepost.client.errors import GatepostError
 from gatepost.client.files import Files
 from gatepost.client.renewing import renew
-from gatepost.renewal import renewable_from
+from gatepost.wire.renewal import renewable_from
 
 log = logging.getLogger("gatepost.client")
 

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gatepost.certificate_rules import is_issued_by
-from gatepost.certificates import (
+from gatepost.client.errors import CertificateError, UnexpectedAnswer
+from gatepost.trust.certificate_rules import is_issued_by
+from gatepost.trust.certificates import (
     Unreadable,
     belongs_to,
     find_extension,
     read_certificates,
     read_private_key,
 )
-from gatepost.client.errors import CertificateError, UnexpectedAnswer
 
 
 @dataclass(frozen=True, slots=True)

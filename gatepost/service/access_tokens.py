@@ -14,7 +14,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from gatepost.errors import NotSignedIn
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 
 LIFETIME = timedelta(minutes=30)
 ALGORITHM, _ISSUER, _AUDIENCE = "EdDSA", "gatepost", "gatepost-portal"

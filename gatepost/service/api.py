@@ -21,12 +21,12 @@ from gatepost.errors import (
     NotFound,
     WrongRole,
 )
-from gatepost.identity import Identity, Role
 from gatepost.mistakes import of_pydantic, unknown_field
 from gatepost.problem import MEDIA_TYPE, describe
 from gatepost.service.asgi import Receive, Scope, Send, respond
 from gatepost.service.bodies import name_sender
 from gatepost.service.requests import context_of
+from gatepost.trust.identity import Identity, Role
 
 
 def create_api(title: str) -> FastAPI:

@@ -8,14 +8,14 @@ from contextlib import AsyncExitStack
 
 import httpx
 
-from gatepost.identity import Role
+from gatepost.config.settings import MainServer
 from gatepost.loops import at_home
-from gatepost.revoked import Revoked
 from gatepost.service.replaced import Replaced
 from gatepost.service.revocation_sources import MainServerSource, Open, Source
 from gatepost.service.transport import KeptConnections
-from gatepost.settings import MainServer
-from gatepost.tls import client_context
+from gatepost.trust.identity import Role
+from gatepost.trust.revoked import Revoked
+from gatepost.trust.tls import client_context
 
 
 def main_server_asked(settings: MainServer, revoked: Revoked, replaced: Replaced) -> Open:

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from gatepost import __version__, metrics
+from gatepost.config.settings import PORTS_APART, Listen, ServiceSettings, load, refuse_unsafe
 from gatepost.errors import ConfigurationError
 from gatepost.logs import start_logging
 from gatepost.service import sockets
 from gatepost.service.notify import Manager
 from gatepost.service.rereading import Rereading
 from gatepost.service.supervisor import Child, Supervisor
-from gatepost.settings import PORTS_APART, Listen, ServiceSettings, load, refuse_unsafe
 
 S = TypeVar("S", bound=ServiceSettings)
 

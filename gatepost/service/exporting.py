@@ -21,7 +21,7 @@ import httpx
 from prometheus_client import Counter
 
 from gatepost import __version__
-from gatepost.collector import SampledTracing, Tracing
+from gatepost.config.collector import SampledTracing, Tracing
 from gatepost.errors import ConfigurationError
 from gatepost.logs import Log
 from gatepost.loops import backoff, pause

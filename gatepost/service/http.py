@@ -13,11 +13,11 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from gatepost.errors import BadIdentity, GatepostError, Malformed, TooMuchAtOnce
-from gatepost.identity import Certificate, Role
 from gatepost.service.asgi import REFUSAL
 from gatepost.service.connection import Connection
 from gatepost.service.crowd import OF_A_CLIENT, OF_A_SERVICE
 from gatepost.service.heads import objection
+from gatepost.trust.identity import Certificate, Role
 
 CERTIFICATE = "gatepost.certificate"
 HEADER_BYTES = 16 * 1024

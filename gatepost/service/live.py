@@ -8,12 +8,12 @@ from typing import Any
 
 from uvicorn.server import ServerState
 
-from gatepost.identity import Certificate
 from gatepost.logs import Log
-from gatepost.revoked import must_end
 from gatepost.service.crowd import Crowd
 from gatepost.service.turned_away import TurnedAway
-from gatepost.tls import Port
+from gatepost.trust.identity import Certificate
+from gatepost.trust.revoked import must_end
+from gatepost.trust.tls import Port
 
 
 class Live:

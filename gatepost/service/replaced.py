@@ -17,9 +17,9 @@ from gatepost.clock import Clock
 from gatepost.errors import ConfigurationError
 from gatepost.logs import Log
 from gatepost.loops import pause
-from gatepost.revoked import Revoked, open_view
 from gatepost.service.live import Live
-from gatepost.tls import Port, TlsFiles, browser_context, read_trusted, server_context
+from gatepost.trust.revoked import Revoked, open_view
+from gatepost.trust.tls import Port, TlsFiles, browser_context, read_trusted, server_context
 
 LOOK_SECONDS = 1.0
 

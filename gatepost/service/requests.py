@@ -24,7 +24,7 @@ from gatepost.service.asgi import REFUSAL, Header, Receive, Scope, Send, header,
 from gatepost.service.bodies import Bodies, Receiving
 from gatepost.service.tracing import Span, Tracer
 from gatepost.trace import FORM
-from gatepost.vitals import Answered
+from gatepost.wire.vitals import Answered
 
 _CONTEXT = "gatepost.context"
 _REQUEST_ID = re.compile(rb"\A[A-Za-z0-9._-]{1,64}\Z")

@@ -7,10 +7,10 @@ refused in words. The log's level changes in place; for anything else processes 
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from gatepost.config.settings import ServiceSettings
 from gatepost.errors import ConfigurationError
 from gatepost.logs import Level
 from gatepost.service.supervisor import Child, Main
-from gatepost.settings import ServiceSettings
 
 S = TypeVar("S", bound=ServiceSettings)
 

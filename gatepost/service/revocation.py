@@ -16,10 +16,10 @@ from redis.exceptions import RedisError
 
 from gatepost.logs import Log
 from gatepost.loops import Loops, pause
-from gatepost.revocation import CHANNEL, Revocations
-from gatepost.revoked import NotBelieved, Revoked
 from gatepost.service.revocation_sources import Connect, NoAnswer, Open, Source
 from gatepost.service.threads import thread_loop
+from gatepost.trust.revocation import CHANNEL, Revocations
+from gatepost.trust.revoked import NotBelieved, Revoked
 
 POLL_SECONDS = 0.25
 ANSWER_SECONDS = 1.0

@@ -9,7 +9,7 @@ import msgspec
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from gatepost.revocation import KEY, Revocations, decode_revocations
+from gatepost.trust.revocation import KEY, Revocations, decode_revocations
 
 PATH = "/internal/revocations"
 

@@ -15,8 +15,8 @@ from typing import Any
 import httptools
 import httpx
 
-from gatepost.identity import Certificate
-from gatepost.revoked import must_end
+from gatepost.trust.identity import Certificate
+from gatepost.trust.revoked import must_end
 
 CONNECT_SECONDS = 3.0
 

@@ -16,7 +16,7 @@ from gatepost.loops import Loops, pause
 from gatepost.service.clocks import clocks_loop
 from gatepost.service.ops import Checks
 from gatepost.service.supervisor import Child
-from gatepost.vitals import (
+from gatepost.wire.vitals import (
     CHANNEL,
     EVERY_SECONDS,
     MOST_CHARACTERS,

@@ -10,8 +10,8 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from gatepost.errors import NotFound
-from gatepost.identity import INFRASTRUCTURE_DOMAIN
-from gatepost.people import UserRole
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN
+from gatepost.wire.people import UserRole
 from infra.dev.private import private_folder, write_private
 from main_server.audit.chain import SYSTEM
 from main_server.people.users import service

@@ -15,8 +15,8 @@ from sqlalchemy import Connection, Engine
 
 from analytics.settings import AnalyticsSettings
 from gatepost.clock import from_ms, to_ms
-from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
-from gatepost.settings import load
+from gatepost.config.settings import load
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
 from infra.dev.first_admin import ensure_admin
 from infra.dev.private import private_folder, write_private
 from main_server.ca import repository

@@ -5,9 +5,9 @@ from typing import Any
 
 from fastapi import Depends
 
-from gatepost.identity import Identity, Role
-from gatepost.people import UserRole
 from gatepost.service.api import allow
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.people import UserRole
 from main_server.api.context import Context, identify
 from main_server.api.portal.messages import cross
 from main_server.api.viewers import viewer_of

@@ -7,12 +7,12 @@ from fastapi import Request
 
 from gatepost.clock import Clock
 from gatepost.errors import GatepostError, UnknownCertificate
-from gatepost.identity import Certificate, Identity
 from gatepost.queue import Queues
-from gatepost.revoked import Revoked
 from gatepost.service.http import CERTIFICATE
 from gatepost.service.requests import context_of
 from gatepost.service.tracing import Tracer
+from gatepost.trust.identity import Certificate, Identity
+from gatepost.trust.revoked import Revoked
 from main_server.ca.callers import Callers
 from main_server.ca.online import OnlineCa
 from main_server.ca.revoked.source import LedgerSource

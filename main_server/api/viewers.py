@@ -16,11 +16,11 @@ from sqlalchemy import Connection
 
 from gatepost.clock import from_ms
 from gatepost.errors import NotSignedIn, WrongRole
-from gatepost.identity import Identity, Role
-from gatepost.people import UserRole
 from gatepost.service.access_tokens import Claims, verify
 from gatepost.service.api import allow
 from gatepost.service.requests import context_of
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.people import UserRole
 from main_server.api.context import Context, identify
 from main_server.people import authenticator_repository as authenticators
 from main_server.people.second_step.stage import Stage, is_demanded, refusal_at, stage_of

@@ -1,13 +1,7 @@
 """Entries and checks of the audit log as the portal and scripts get them. Pure."""
 
-from gatepost.audited import (
-    AuditAction,
-    AuditCheck,
-    AuditEntry,
-    AuditPage,
-    Detail,
-)
 from gatepost.clock import iso, to_ms
+from gatepost.wire.audited import AuditAction, AuditCheck, AuditEntry, AuditPage, Detail
 from main_server.audit.asking import place_text
 from main_server.audit.chain import Link
 from main_server.audit.check_repository import Check

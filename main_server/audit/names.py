@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from gatepost.errors import Invalid
-from gatepost.identity import INFRASTRUCTURE_DOMAIN, is_domain
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN, is_domain
 
 _NAME = re.compile(r"\A[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?\Z")
 

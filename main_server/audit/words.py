@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gatepost.errors import BadIdentity
-from gatepost.identity import parse_uri
+from gatepost.trust.identity import parse_uri
 from main_server.audit.chain import SYSTEM
 
 ACTIONS: Mapping[str, str] = {

@@ -16,7 +16,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine
 
 from gatepost import __version__
-from gatepost.database import NIGHTLY_LOCK
+from gatepost.config.database import NIGHTLY_LOCK
 from gatepost.errors import ConfigurationError, Unavailable
 from main_server.audit.repository import read_head
 from main_server.backup import repository

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field, SecretStr, model_validator
 
+from gatepost.config.settings import Block, ServiceSettings
 from gatepost.errors import ConfigurationError
 from gatepost.safety import private_file_faults
-from gatepost.settings import Block, ServiceSettings
 from main_server.backup.content import Opened, find_all
 from main_server.keys.backup.form import read_passphrase
 from main_server.settings import Database

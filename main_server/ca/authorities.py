@@ -10,8 +10,8 @@ from pathlib import Path
 
 from cryptography import x509
 
-from gatepost.certificates import find_extension
 from gatepost.errors import ConfigurationError
+from gatepost.trust.certificates import find_extension
 from main_server.ca.authority import Authority, load_authority, read_pair
 
 _BESIDE = ("next", "retiring")

@@ -1,7 +1,7 @@
 """Signing: the intermediate, and what it puts into a certificate for each use.
 
-A certificate carries one SAN URI, the identity of its holder (gatepost.identity); servers have
-names and addresses beside it. Random serials of 128 bits. How the CA comes to be is in
+A certificate carries one SAN URI, the identity of its holder (gatepost.trust.identity); servers
+have names and addresses beside it. Random serials of 128 bits. How the CA comes to be is in
 `main_server.ca.founding`.
 """
 
@@ -18,9 +18,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from gatepost.certificates import Unreadable, belongs_to, read_certificates, read_private_key
 from gatepost.errors import ConfigurationError
-from gatepost.identity import Identity
+from gatepost.trust.certificates import Unreadable, belongs_to, read_certificates, read_private_key
+from gatepost.trust.identity import Identity
 from main_server.ca import parts
 from main_server.ca.keys import PublicKey
 

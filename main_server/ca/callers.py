@@ -12,10 +12,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from gatepost.clock import Clock, to_ms
 from gatepost.errors import Unavailable, UnknownCertificate
-from gatepost.identity import Identity, Role
 from gatepost.logs import Log
 from gatepost.loops import pause
-from gatepost.renewal import SURE_SECONDS
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.renewal import SURE_SECONDS
 from main_server.ca import repository
 from main_server.keys.repository import read_time
 from main_server.store.database import Ledger, transact

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from cryptography import x509
 
-from gatepost.revocation import Reason
+from gatepost.trust.revocation import Reason
 from main_server.ca.authority import Authority
 
 LIFETIME = timedelta(hours=24)

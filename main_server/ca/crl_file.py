@@ -12,9 +12,9 @@ import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gatepost.certificates import Unreadable, read_crl
 from gatepost.errors import ConfigurationError
-from gatepost.revocation import Revocations, decode_revocations
+from gatepost.trust.certificates import Unreadable, read_crl
+from gatepost.trust.revocation import Revocations, decode_revocations
 from gatepost.whole_file import replace_file
 
 _MODE = 0o644

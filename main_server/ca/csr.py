@@ -11,8 +11,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.x509.oid import NameOID
 
-from gatepost.certificates import Unreadable, key_of, read_request, reading, signed_by
 from gatepost.errors import BadSigningRequest
+from gatepost.trust.certificates import Unreadable, key_of, read_request, reading, signed_by
 from main_server.ca.authority import Order
 from main_server.ca.keys import PublicKey, check_key
 

@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from sqlalchemy import Connection, Engine
 
 from gatepost.clock import iso, to_ms
-from gatepost.enrolment import Token, is_signed, new_token, token_hash
 from gatepost.errors import Invalid, NotFound, RevokedCertificate, TokenRefused
-from gatepost.identity import Identity
+from gatepost.trust.identity import Identity
+from gatepost.wire.enrolment import Token, is_signed, new_token, token_hash
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.ca import token_repository as repository

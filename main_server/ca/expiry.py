@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from prometheus_client import Gauge
 from sqlalchemy import Connection, Engine
 
-from gatepost.expiry import DAYS, stage_of
+from gatepost.trust.expiry import DAYS, stage_of
 from main_server.ca.expiry_repository import Expiring, claim_announcement, list_expiring
 from main_server.store.database import transact
 

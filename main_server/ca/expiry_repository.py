@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Connection, Exists, and_, exists, or_, select, update
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
 from main_server.store.tables import certificates, clients
 
 

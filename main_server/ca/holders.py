@@ -7,7 +7,7 @@ from functools import partial
 from sqlalchemy import Engine
 
 from gatepost.errors import BadIdentity, Invalid, NotFound
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
 from main_server.ca import repository
 from main_server.store.database import transact
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from sqlalchemy import ColumnElement, Connection, and_, false, func, or_, select
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
 from main_server.ca.revoked.repository import Selection
 from main_server.store.tables import certificates, messages
 

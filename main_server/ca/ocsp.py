@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509 import ocsp
 from sqlalchemy import Engine
 
-from gatepost.certificates import Unreadable, key_of, read_question
-from gatepost.revocation import Reason
+from gatepost.trust.certificates import Unreadable, key_of, read_question
+from gatepost.trust.revocation import Reason
 from main_server.ca import repository
 from main_server.ca.authorities import Authorities
 from main_server.ca.authority import Authority, new_key, new_serial

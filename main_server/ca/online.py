@@ -14,11 +14,11 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from gatepost.certificates import read_certificates
 from gatepost.clock import Clock
 from gatepost.errors import ConfigurationError
 from gatepost.logs import Log
 from gatepost.loops import Loops, pause
+from gatepost.trust.certificates import read_certificates
 from main_server.ca.authorities import Authorities
 from main_server.ca.expiry import ExpiryMetrics, look_for_expiring
 from main_server.ca.ocsp import Responders

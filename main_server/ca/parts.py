@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import AuthorityInformationAccessOID, NameOID
 
-from gatepost.certificates import find_extension
+from gatepost.trust.certificates import find_extension
 from main_server.ca.keys import PublicKey
 
 

@@ -6,8 +6,8 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
-from gatepost.certificates import read_certificates, read_private_key
 from gatepost.errors import Invalid
+from gatepost.trust.certificates import read_certificates, read_private_key
 from main_server.ca.service import Issued
 
 FEWEST_CHARACTERS = 8

@@ -10,7 +10,7 @@ from datetime import timedelta
 from ipaddress import ip_address
 
 from gatepost.errors import BadOrder
-from gatepost.identity import INFRASTRUCTURE_DOMAIN, OURS_ALONE, Identity, Role
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN, OURS_ALONE, Identity, Role
 from main_server.ca.authority import Order, Usage
 
 _HOST = re.compile(

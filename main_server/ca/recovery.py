@@ -16,9 +16,9 @@ from pathlib import Path
 from cryptography import x509
 from sqlalchemy import Connection, Engine
 
-from gatepost.certificates import Unreadable, find_extension, read_crl
-from gatepost.revocation import Reason
-from gatepost.signed_list import SignedList, read_list
+from gatepost.trust.certificates import Unreadable, find_extension, read_crl
+from gatepost.trust.revocation import Reason
+from gatepost.trust.signed_list import SignedList, read_list
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.ca.authority import Authority

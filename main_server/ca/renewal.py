@@ -12,7 +12,6 @@ from functools import partial
 from cryptography import x509
 from sqlalchemy import Connection, Engine
 
-from gatepost.certificates import find_extension, key_of, read_certificate
 from gatepost.errors import (
     BadOrder,
     BadSigningRequest,
@@ -21,8 +20,9 @@ from gatepost.errors import (
     NotYet,
     UnknownCertificate,
 )
-from gatepost.identity import Identity, Role
-from gatepost.renewal import is_signed_by, renewable_from
+from gatepost.trust.certificates import find_extension, key_of, read_certificate
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.renewal import is_signed_by, renewable_from
 from main_server.ca.authorities import Authorities
 from main_server.ca.authority import Order, Usage
 from main_server.ca.csr import key_for, read_csr

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, func, select, union, update
 from sqlalchemy.dialects.mysql import insert
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
 from main_server.ca.authority import Order
 from main_server.store.tables import certificates, clients, domains
 

@@ -7,9 +7,9 @@ from functools import partial
 
 from sqlalchemy import Connection, Engine
 
-from gatepost.certificates import read_certificate
 from gatepost.errors import BadOrder, Invalid, NotFound
-from gatepost.identity import Identity, Role
+from gatepost.trust.certificates import read_certificate
+from gatepost.trust.identity import Identity, Role
 from main_server.audit.chain import SYSTEM
 from main_server.ca import repository
 from main_server.ca.authority import Authority, Order, Usage

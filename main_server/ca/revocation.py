@@ -12,8 +12,8 @@ from pathlib import Path
 from redis.asyncio import Redis
 from sqlalchemy import Connection, Engine
 
-from gatepost.identity import Identity
-from gatepost.revocation import CHANNEL, KEY, Reason, Revocations, encode_revocations
+from gatepost.trust.identity import Identity
+from gatepost.trust.revocation import CHANNEL, KEY, Reason, Revocations, encode_revocations
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.ca.authority import Authority

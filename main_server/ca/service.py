@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from sqlalchemy import Connection, Engine
 
-from gatepost.certificates import read_certificate
 from gatepost.clock import iso, to_ms
 from gatepost.errors import KeyUsedBefore, RevokedCertificate
+from gatepost.trust.certificates import read_certificate
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.ca import repository

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
 from main_server.store.tables import certificates, enrolment_tokens
 
 

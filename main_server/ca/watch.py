@@ -16,11 +16,11 @@ from gatepost.clock import Clock
 from gatepost.logs import Log
 from gatepost.loops import Loops, pause
 from gatepost.queue import connect
-from gatepost.revocation import KEY, Revocations
 from gatepost.service.live import Live
 from gatepost.service.replaced import Replaced
 from gatepost.service.revocation import ANSWER_SECONDS, POLL_SECONDS, start_watch
 from gatepost.service.revocation_sources import Source
+from gatepost.trust.revocation import KEY, Revocations
 from main_server.ca.revocation import highest_number, publish
 from main_server.ca.revoked.source import LedgerSource
 from main_server.settings import MainServerSettings

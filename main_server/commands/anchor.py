@@ -7,7 +7,7 @@ from gatepost.cli.output import Output
 from gatepost.cli.words import plural
 from gatepost.clock import iso, to_ms
 from gatepost.errors import NotFound
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
 from main_server.ca.anchors import service
 from main_server.ca.anchors.repository import list_anchors
 from main_server.ca.files import read

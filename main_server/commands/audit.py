@@ -8,7 +8,7 @@ from pathlib import Path
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
 from gatepost.clock import iso, to_ms
-from gatepost.settings import load
+from gatepost.config.settings import load
 from main_server.audit.asking import filters_of, times_of
 from main_server.audit.chain import Head, Link, parse_head
 from main_server.audit.search import Query, entries

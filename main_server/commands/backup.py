@@ -12,10 +12,10 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeE
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
 from gatepost.cli.words import duration, plural
+from gatepost.config.settings import load
 from gatepost.errors import ConfigurationError
 from gatepost.owners import Owner, owner_of
 from gatepost.safety import forbid_core_dumps
-from gatepost.settings import load
 from main_server.backup import metrics
 from main_server.backup.content import LEDGER, Backup, Opened, find, find_all
 from main_server.backup.create import create

@@ -9,13 +9,13 @@ from typing import Any
 import typer
 from cryptography import x509
 
-from gatepost.certificates import find_extension, read_crl
 from gatepost.cli.output import Output
 from gatepost.cli.words import plural, validity
 from gatepost.clock import iso, to_ms
+from gatepost.config.settings import load
 from gatepost.errors import NotFound
-from gatepost.revocation import Reason
-from gatepost.settings import load
+from gatepost.trust.certificates import find_extension, read_crl
+from gatepost.trust.revocation import Reason
 from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
 from main_server.ca import founding, repository, revocation

@@ -12,7 +12,7 @@ import typer
 
 from gatepost.bounds import MOST_DAYS, MOST_MINUTES
 from gatepost.cli.commands import needs
-from gatepost.identity import Role
+from gatepost.trust.identity import Role
 from main_server.commands.options import ConfigFile, DryRun, Json, Yes
 from main_server.commands.target import RoleOption, Target, with_target
 

@@ -17,10 +17,10 @@ from sqlalchemy import Engine
 
 from gatepost.cli.failure import EXIT_OF_KIND, Failure
 from gatepost.cli.words import plural
+from gatepost.config.settings import load
 from gatepost.queue import connect
-from gatepost.revocation import Revocations
 from gatepost.safety import forbid_core_dumps
-from gatepost.settings import load
+from gatepost.trust.revocation import Revocations
 from main_server.ca.authorities import Authorities
 from main_server.ca.recovery import follow
 from main_server.ca.revocation import publish

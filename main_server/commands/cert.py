@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 from ssl import DER_cert_to_PEM_cert
 
-from gatepost.certificates import read_certificates
 from gatepost.cli.output import Output
 from gatepost.cli.words import plural, validity
 from gatepost.errors import NotFound
-from gatepost.identity import Identity, Role
-from gatepost.revocation import Reason
+from gatepost.trust.certificates import read_certificates
+from gatepost.trust.identity import Identity, Role
+from gatepost.trust.revocation import Reason
 from main_server.ca import files, revocation
 from main_server.ca.authority import Usage
 from main_server.ca.enrolment import make_token

@@ -9,8 +9,8 @@ import typer
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from gatepost.config.settings import load
 from gatepost.errors import ConfigurationError
-from gatepost.settings import load
 from main_server.settings import DatabaseOnly
 from main_server.store import schema as migrating
 from main_server.store.database import create_ledger_engine

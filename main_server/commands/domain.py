@@ -11,8 +11,8 @@ from sqlalchemy import Engine
 
 from gatepost.cli.output import Output
 from gatepost.cli.words import plural
-from gatepost.domains import DomainSettings
-from gatepost.settings import load
+from gatepost.config.settings import load
+from gatepost.wire.domains import DomainSettings
 from main_server.commands.ca_opening import actor
 from main_server.commands.failures import in_words
 from main_server.settings import DatabaseOnly, StoresOnly

@@ -10,8 +10,8 @@ from sqlalchemy import Engine
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
 from gatepost.cli.words import ago
-from gatepost.identity import INFRASTRUCTURE_DOMAIN
-from gatepost.settings import load
+from gatepost.config.settings import load
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN
 from main_server.audit.words import name_in_words
 from main_server.commands.ca_opening import actor, confirm
 from main_server.commands.failures import in_words

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
+from gatepost.config.settings import load
 from gatepost.safety import forbid_core_dumps
-from gatepost.settings import load
 from main_server.commands.failures import in_words
 from main_server.keys.master import MasterKeys, read_master_keys
 from main_server.settings import Keys, KeysOnly

@@ -12,8 +12,8 @@ from sqlalchemy.exc import OperationalError
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
 from gatepost.cli.words import COLOURS, ago
+from gatepost.config.settings import load
 from gatepost.queue import Queues, connect
-from gatepost.settings import load
 from main_server.commands.failures import in_words
 from main_server.messages.reading.documents import message_document
 from main_server.messages.reading.story import Story, story_in_queue, story_of

@@ -15,8 +15,8 @@ from gatepost.client.files import Files
 from gatepost.client.renewing import sign
 from gatepost.client.replacing import is_due, replace
 from gatepost.errors import GatepostError, KeyUsedBefore
-from gatepost.identity import Certificate
 from gatepost.problem import describe
+from gatepost.trust.identity import Certificate
 from main_server.ca.founding import read_pins
 from main_server.ca.renewal import Renewal, renew
 from main_server.commands.ca_opening import opened

@@ -12,8 +12,8 @@ from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
 from gatepost.cli.words import plural
 from gatepost.clock import iso, to_ms
+from gatepost.config.settings import load
 from gatepost.errors import NotFound
-from gatepost.settings import load
 from main_server.commands.ca_opening import actor
 from main_server.commands.failures import in_words
 from main_server.commands.retention_night import is_behind, prove, run

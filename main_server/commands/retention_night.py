@@ -14,9 +14,9 @@ from sqlalchemy import Connection
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
 from gatepost.cli.words import plural
+from gatepost.config.settings import load
 from gatepost.errors import ConfigurationError
 from gatepost.safety import forbid_core_dumps
-from gatepost.settings import load
 from main_server.commands.ca_opening import actor
 from main_server.commands.failures import in_words
 from main_server.keys import repository as keys

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gatepost.cli.options import spread
-from gatepost.identity import Role
+from gatepost.trust.identity import Role
 
 RoleOption = Annotated[Role | None, typer.Option(help="Of this role only.")]
 

@@ -13,9 +13,9 @@ from sqlalchemy import Engine
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
 from gatepost.cli.words import moment
-from gatepost.people import UserRole
+from gatepost.config.settings import load
 from gatepost.safety import forbid_core_dumps
-from gatepost.settings import load
+from gatepost.wire.people import UserRole
 from main_server.audit.names import client_ids_of, parse_name
 from main_server.commands.ca_opening import actor
 from main_server.commands.failures import in_words

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from gatepost.cli.commands import needs
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from main_server.commands.options import ConfigFile, Json
 
 needs("argon2", "msgspec", "pymysql", "sqlalchemy")

@@ -17,9 +17,9 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine
 
 from gatepost.clock import from_ms
-from gatepost.envelope import Envelope
 from gatepost.errors import CannotOpen, KeysUnavailable
 from gatepost.ids import id_ms
+from gatepost.wire.envelope import Envelope
 from main_server.key_file import KEY_BYTES
 from main_server.keys import repository
 from main_server.keys.destroyed_repository import erased_days, find_destroyed, kid_of

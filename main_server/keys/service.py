@@ -24,10 +24,17 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from sqlalchemy import Engine
 
 from gatepost.clock import to_ms
-from gatepost.envelope import Envelope
 from gatepost.errors import CannotOpen, KeysUnavailable
-from gatepost.sealing import CONTEXT_INFO, SUITE, SealingKey, additional_data, message_key, parse
 from gatepost.service.access_tokens import Signer
+from gatepost.trust.sealing import (
+    CONTEXT_INFO,
+    SUITE,
+    SealingKey,
+    additional_data,
+    message_key,
+    parse,
+)
+from gatepost.wire.envelope import Envelope
 from main_server.keys import repository, service_keys
 from main_server.keys.data_keys import DataKeyring, DataKeys
 from main_server.keys.lifetimes import TOKEN_KEY_AFTERLIFE, use_until

@@ -13,11 +13,11 @@ from uuid import UUID
 import msgspec
 
 from gatepost.clock import ledger_time
-from gatepost.content import decode_content
 from gatepost.decoding import Undecodable
-from gatepost.envelope import Envelope, decode
 from gatepost.errors import CannotOpen, KeysUnavailable
 from gatepost.ids import id_ms
+from gatepost.wire.content import decode_content
+from gatepost.wire.envelope import Envelope, decode
 from main_server.keys.data_keys import HeldKeys
 from main_server.keys.lifetimes import MAX_LIFETIME
 from main_server.keys.service import Keyring

@@ -14,8 +14,8 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine
 
 from gatepost.clock import Clock, from_ms, to_ms
-from gatepost.contract import DeliverResult, DeliveryOffer, Result
 from gatepost.errors import Invalid
+from gatepost.wire.contract import DeliverResult, DeliveryOffer, Result
 from main_server.keys.data_keys import DataKeys, HeldKeys
 from main_server.keys.service import Keyring
 from main_server.messages import repository

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection
 
-from gatepost.envelope import Envelope
+from gatepost.wire.envelope import Envelope
 from main_server.messages import repository
 from main_server.messages.arrivals import Arrival, key_rows
 from main_server.messages.repository import Claim

@@ -11,7 +11,7 @@ import msgspec
 from sqlalchemy import Connection, Engine
 
 from gatepost.clock import Clock
-from gatepost.contract import Registered, RegisterResult
+from gatepost.wire.contract import Registered, RegisterResult
 from main_server.keys.data_keys import DataKeys
 from main_server.keys.service import Keyring
 from main_server.messages import repository

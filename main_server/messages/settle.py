@@ -12,7 +12,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine
 
 from gatepost.clock import from_ms
-from gatepost.contract import SettleItem, Settlement
+from gatepost.wire.contract import SettleItem, Settlement
 from main_server.keys.data_keys import DataKeys, HeldKeys
 from main_server.keys.service import Keyring
 from main_server.messages import repository

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import msgspec
 
 from gatepost import trace
-from gatepost.contract import DeliverResult, DeliveryOffer, RegisterResult
-from gatepost.envelope import trace_of
 from gatepost.service.tracing import Kind, Span, Tracer
+from gatepost.wire.contract import DeliverResult, DeliveryOffer, RegisterResult
+from gatepost.wire.envelope import trace_of
 
 
 def begin_registering(tracer: Tracer | None, envelopes: Sequence[msgspec.Raw]) -> list[Span | None]:

@@ -9,8 +9,8 @@ domain, is for those who look after the gateway.
 from dataclasses import dataclass
 
 from gatepost.errors import BadOrder
-from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
-from gatepost.people import UserRole
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
+from gatepost.wire.people import UserRole
 from main_server.ca.revoked.repository import Selection
 from main_server.people.users.viewer import Viewer
 

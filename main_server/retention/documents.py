@@ -3,9 +3,9 @@
 from datetime import UTC, date, datetime, time
 from uuid import UUID
 
-from gatepost import retention as told
 from gatepost.clock import iso, to_ms
-from gatepost.domains import USUAL_RETENTION_DAYS
+from gatepost.wire import retention as told
+from gatepost.wire.domains import USUAL_RETENTION_DAYS
 from main_server.audit.words import name_in_words
 from main_server.retention.days import DAY
 from main_server.retention.service import Asker, Kept

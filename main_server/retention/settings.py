@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from gatepost.settings import Block, ServiceSettings
+from gatepost.config.settings import Block, ServiceSettings
 from main_server.settings import Database, Keys
 
 

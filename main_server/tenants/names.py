@@ -1,7 +1,7 @@
 """What domains and clients can be called."""
 
 from gatepost.errors import BadIdentity, Invalid
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
 
 
 def check_names(domain: str | None = None, name: str | None = None) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from gatepost.domains import USUAL_RETENTION_DAYS
 from gatepost.errors import ConfigurationError, FieldError, Invalid
+from gatepost.wire.domains import USUAL_RETENTION_DAYS
 
 RETENTION_DAYS = range(6, 3651)
 """Below six days a message of the day might still be delivered."""

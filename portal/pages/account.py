@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gatepost.errors import GatepostError, Invalid, TooManyTries
-from gatepost.people import PasswordChange, Person, Tokens, UserRole, ZoneChange
+from gatepost.wire.people import PasswordChange, Person, Tokens, UserRole, ZoneChange
 from gatepost.zones import zone_names
 from portal import cookies, forms
 from portal.context import Context

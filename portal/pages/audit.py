@@ -3,8 +3,8 @@
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from gatepost.audited import AuditChecks, AuditPage
 from gatepost.errors import GatepostError, Invalid
+from gatepost.wire.audited import AuditChecks, AuditPage
 from portal import forms
 from portal.context import Context
 from portal.filters import Filters, filters_in

@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request, Response
 
 from gatepost.errors import GatepostError, Invalid, NotFound
-from gatepost.expiry import DAYS
-from gatepost.holders import CertificateDetail, CertificatePage
-from gatepost.identity import Role
+from gatepost.trust.expiry import DAYS
+from gatepost.trust.identity import Role
+from gatepost.wire.holders import CertificateDetail, CertificatePage
 from portal.context import Context
 from portal.visits import Visit, visitor
 

@@ -4,8 +4,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gatepost.errors import GatepostError, Invalid, NotFound
-from gatepost.holders import CertificatePage, Client, ClientChange, KeptTokens
-from gatepost.retention import Kept
+from gatepost.wire.holders import CertificatePage, Client, ClientChange, KeptTokens
+from gatepost.wire.retention import Kept
 from portal import forms
 from portal.context import Context
 from portal.pages.certificates import UNTOLD

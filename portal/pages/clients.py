@@ -8,8 +8,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gatepost.errors import BadIdentity, FieldError, GatepostError, Invalid, NameTaken, NotFound
-from gatepost.holders import Client, ClientOrder, ClientPage
-from gatepost.people import UserRole
+from gatepost.wire.holders import Client, ClientOrder, ClientPage
+from gatepost.wire.people import UserRole
 from portal import forms
 from portal.context import Context
 from portal.visits import Visit, visitor

@@ -4,8 +4,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gatepost.errors import GatepostError, Invalid, TooManyTries, WrongCode
-from gatepost.people import SecondStepCode, Tokens
 from gatepost.service.requests import context_of
+from gatepost.wire.people import SecondStepCode, Tokens
 from portal import cookies, forms
 from portal.addresses import browser_of
 from portal.context import Context

@@ -6,9 +6,9 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from gatepost.domains import Disabling, Domain, Domains, DomainSettings, NewDomain
 from gatepost.errors import FieldError, GatepostError, Invalid, NameTaken, NotFound
-from gatepost.retention import Kept
+from gatepost.wire.domains import Disabling, Domain, Domains, DomainSettings, NewDomain
+from gatepost.wire.retention import Kept
 from gatepost.zones import zone_names
 from portal import forms
 from portal.context import Context

@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse
 from msgspec.structs import replace
 
 from gatepost.errors import FieldError, GatepostError, Invalid, NotFound
-from gatepost.shown import (
+from gatepost.wire.shown import (
     DiscardThese,
     FailedReasons,
     MessageIds,

@@ -22,8 +22,8 @@ from gatepost.errors import (
     NameTaken,
     NotFound,
 )
-from gatepost.holders import CertificateOrder, IssuedCertificate, RenewalOrder
-from gatepost.identity import Role
+from gatepost.trust.identity import Role
+from gatepost.wire.holders import CertificateOrder, IssuedCertificate, RenewalOrder
 from portal import forms
 from portal.context import Context
 from portal.pages.certificates import checked, find

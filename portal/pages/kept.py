@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gatepost.errors import FieldError, GatepostError, Invalid, NotFound
-from gatepost.retention import DaysOrder, Hold, HoldOrder, Kept
+from gatepost.wire.retention import DaysOrder, Hold, HoldOrder, Kept
 from portal import forms
 from portal.context import Context
 from portal.pages.clients import checked

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gatepost.errors import Invalid
-from gatepost.people import KnownBrowser, Reset
+from gatepost.wire.people import KnownBrowser, Reset
 from portal import cookies, forms
 from portal.context import Context
 from portal.ways import login_path

@@ -12,14 +12,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gatepost.errors import FieldError, GatepostError, Invalid
-from gatepost.shown import (
-    Message,
-    MessagePage,
-    OpenedMessage,
-    OpenOrder,
-    Sender,
-    SenderSearch,
-)
+from gatepost.wire.shown import Message, MessagePage, OpenedMessage, OpenOrder, Sender, SenderSearch
 from portal import forms
 from portal.context import Context
 from portal.filters import Filters, filters_in

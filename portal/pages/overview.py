@@ -12,9 +12,9 @@ from fastapi import APIRouter, Request, Response
 
 from gatepost.errors import GatepostError, MethodNotAllowed, NotSignedIn, RetryableError
 from gatepost.loops import pause
-from gatepost.overview import Overview
 from gatepost.service.access_tokens import verify
 from gatepost.service.requests import context_of
+from gatepost.wire.overview import Overview
 from portal.context import Context
 from portal.headers import allow_our_script
 from portal.streams import EventStream, event

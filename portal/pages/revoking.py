@@ -10,9 +10,9 @@ from fastapi.responses import RedirectResponse
 from msgspec.structs import replace
 
 from gatepost.errors import Invalid, NotFound
-from gatepost.holders import Changed, Client, Target
-from gatepost.identity import Role
-from gatepost.revocation import Reason
+from gatepost.trust.identity import Role
+from gatepost.trust.revocation import Reason
+from gatepost.wire.holders import Changed, Client, Target
 from portal import forms
 from portal.context import Context
 from portal.pages.certificates import checked, find

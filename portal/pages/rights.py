@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gatepost.errors import GatepostError, Invalid, NotFound
-from gatepost.people import Account, RightsChange
+from gatepost.wire.people import Account, RightsChange
 from portal import forms
 from portal.context import Context
 from portal.pages.users import clients_in, role_in, roles_for

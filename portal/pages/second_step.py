@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gatepost.errors import GatepostError, Invalid, NotFound, TooManyTries, WrongCode
-from gatepost.people import RecoveryCodes, SecondStep, SecondStepCode
+from gatepost.wire.people import RecoveryCodes, SecondStep, SecondStepCode
 from portal import forms
 from portal.context import Context
 from portal.pages.code import given_in

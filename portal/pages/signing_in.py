@@ -7,8 +7,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gatepost.errors import GatepostError, NotFound, TooManyTries, WrongCredentials
-from gatepost.people import SignIn, Tokens
 from gatepost.service.requests import context_of
+from gatepost.wire.people import SignIn, Tokens
 from portal import cookies, forms
 from portal.addresses import browser_of
 from portal.context import Context

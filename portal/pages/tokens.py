@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gatepost.errors import BadIdentity, BadOrder, GatepostError, Invalid, NameTaken, NotFound
-from gatepost.holders import KeptToken, KeptTokens, MadeToken, TokenOrder
+from gatepost.wire.holders import KeptToken, KeptTokens, MadeToken, TokenOrder
 from portal import forms
 from portal.context import Context
 from portal.lives import is_over

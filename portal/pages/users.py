@@ -12,8 +12,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gatepost.errors import GatepostError, Invalid, NameTaken, NotFound
-from gatepost.identity import INFRASTRUCTURE_DOMAIN
-from gatepost.people import Accounts, NewPerson, PasswordLink, UserRole
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN
+from gatepost.wire.people import Accounts, NewPerson, PasswordLink, UserRole
 from portal import forms
 from portal.context import Context
 from portal.visits import Visit, visitor

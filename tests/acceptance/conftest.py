@@ -6,7 +6,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
 from infra.dev.stack import Stack
 from tests.acceptance.site import Site, eventually
 

@@ -21,9 +21,9 @@ import yaml
 from cryptography import x509
 from sqlalchemy import make_url
 
-from gatepost.content import decode_content
-from gatepost.revoked import key_id
-from gatepost.signed_list import SignedList, read_list
+from gatepost.trust.revoked import key_id
+from gatepost.trust.signed_list import SignedList, read_list
+from gatepost.wire.content import decode_content
 from infra.dev.engines import MariaServer, find_engines
 from infra.dev.place import Place
 from main_server.keys.master import MasterKeys, read_master_keys

@@ -21,9 +21,9 @@ from pydantic import SecretStr
 from sqlalchemy import Engine, text
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.identity import Identity, Role
-from gatepost.settings import load
-from gatepost.tls import TlsFiles, client_context
+from gatepost.config.settings import load
+from gatepost.trust.identity import Identity, Role
+from gatepost.trust.tls import TlsFiles, client_context
 from infra.dev.services import not_ready
 from infra.dev.stack import Stack
 from main_server.ca import repository

@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 from sqlalchemy import text
 
 from gatepost.cli.main import run
-from gatepost.identity import Identity, Role
-from gatepost.tls import TlsFiles
+from gatepost.trust.identity import Identity, Role
+from gatepost.trust.tls import TlsFiles
 from main_server.store.database import transact
 from tests.acceptance.site import Site, accepted, eventually, post
 from tests.csrs import make_csr

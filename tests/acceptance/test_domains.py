@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from gatepost.identity import Identity, Role
-from gatepost.people import UserRole
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.people import UserRole
 from tests.acceptance.site import Site, accepted, eventually, post
 from tests.acceptance.test_wall import seen
 from tests.acceptance.towns import Reader, Town

@@ -13,8 +13,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from gatepost.identity import Identity, Role
-from gatepost.tls import client_context
+from gatepost.trust.identity import Identity, Role
+from gatepost.trust.tls import client_context
 from tests.acceptance.site import (
     MESSAGES,
     Site,

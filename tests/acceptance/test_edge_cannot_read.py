@@ -21,9 +21,9 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from gatepost.envelope import Envelope, decode
 from gatepost.errors import CannotOpen
-from gatepost.sealing import CONTEXT_INFO, SUITE, additional_data, message_key, parse
+from gatepost.trust.sealing import CONTEXT_INFO, SUITE, additional_data, message_key, parse
+from gatepost.wire.envelope import Envelope, decode
 from infra.dev.stack import Stack
 from main_server.keys import repository
 from main_server.keys.data_keys import unwrap

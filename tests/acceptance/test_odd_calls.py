@@ -10,8 +10,8 @@ import pytest
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
-from gatepost.identity import Identity, Role
-from gatepost.people import UserRole
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.people import UserRole
 from tests.acceptance.site import Site, eventually
 from tests.acceptance.test_roles import MATRIX, ROUTES
 from tests.acceptance.towns import Town

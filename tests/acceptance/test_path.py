@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
 from tests.acceptance.site import (
     MESSAGES,
     Site,

@@ -7,8 +7,8 @@ import json
 import httpx
 import pytest
 
-from gatepost.identity import Identity, Role
-from gatepost.people import UserRole
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.people import UserRole
 from tests.acceptance.site import Site, accepted, eventually, post
 from tests.acceptance.towns import Reader, Town
 from tests.factories import BODY

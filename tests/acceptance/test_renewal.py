@@ -21,10 +21,10 @@ from gatepost.cli.main import run
 from gatepost.client.files import Files
 from gatepost.client.keys import make_key, make_request
 from gatepost.client.renewing import PATH
-from gatepost.identity import Identity, Role
-from gatepost.renewal import sign_renewal
-from gatepost.revocation import Reason
-from gatepost.tls import TlsFiles, client_context
+from gatepost.trust.identity import Identity, Role
+from gatepost.trust.revocation import Reason
+from gatepost.trust.tls import TlsFiles, client_context
+from gatepost.wire.renewal import sign_renewal
 from main_server.ca.authority import Order, Usage, load_authority, utc_now
 from main_server.ca.service import issue
 from tests.acceptance.senders import Senders

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from fastapi.routing import APIRoute
 
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
 from main_server.process import create_app
 from proxy.endpoints import POSTS, create_reading_api
 from tests.acceptance.site import Site, accepted, eventually, post

@@ -11,8 +11,8 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from gatepost.identity import Identity, Role
-from gatepost.people import UserRole
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.people import UserRole
 from main_server.people.sessions.backoff import Kind, shown
 from main_server.people.users import links, service
 from tests.acceptance.site import Site, eventually

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gatepost.tls import client_context
+from gatepost.trust.tls import client_context
 from tests.acceptance.site import (
     MESSAGES,
     Site,

@@ -7,8 +7,8 @@ from uuid import uuid4
 
 import pytest
 
-from gatepost.identity import Identity, Role
-from gatepost.tls import TlsFiles
+from gatepost.trust.identity import Identity, Role
+from gatepost.trust.tls import TlsFiles
 from infra.dev.stack import Stack
 from tests.acceptance.client.conftest import Command, Ran
 from tests.acceptance.site import Site, accepted, eventually, post, submission

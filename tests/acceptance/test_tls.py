@@ -16,8 +16,8 @@ import httpx
 import pytest
 import yaml
 
-from gatepost.identity import Identity, Role
-from gatepost.tls import TlsFiles, client_context
+from gatepost.trust.identity import Identity, Role
+from gatepost.trust.tls import TlsFiles, client_context
 from infra.dev.ports import free_port
 from infra.dev.services import not_ready
 from main_server.ca.authority import Usage

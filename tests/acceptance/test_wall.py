@@ -15,7 +15,7 @@ import httpx
 import pytest
 from fastapi.routing import APIRoute
 
-from gatepost.identity import Role
+from gatepost.trust.identity import Role
 from main_server.people.users.repository import User
 from main_server.process import create_app
 from tests.acceptance.portal.browser import Browser

@@ -9,9 +9,9 @@ from uuid import uuid4
 import httpx
 from sqlalchemy import Engine, insert, text
 
-from gatepost.identity import Identity, Role
 from gatepost.insight.figures import COUNTS
-from gatepost.people import UserRole
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.people import UserRole
 from main_server.people.users import links, service
 from main_server.people.users.repository import User
 from main_server.people.users.service import NewUser

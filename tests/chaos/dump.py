@@ -21,12 +21,12 @@ from sqlalchemy import Engine, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from gatepost.clock import to_ms
-from gatepost.content import Content, decode_content
-from gatepost.envelope import decode
+from gatepost.config.settings import load
 from gatepost.errors import CannotOpen, KeysUnavailable
 from gatepost.queue.keys import READY_LISTS
 from gatepost.queue.wire import payload_of
-from gatepost.settings import load
+from gatepost.wire.content import Content, decode_content
+from gatepost.wire.envelope import decode
 from main_server.keys.master import MasterKeys, read_master_keys
 from main_server.keys.service import Keyring, open_keyring
 from main_server.settings import Database, MainServerSettings

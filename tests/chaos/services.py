@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
 from infra.dev.child import Child
 from infra.dev.configuration import write_configuration
 from infra.dev.place import Place

@@ -15,7 +15,7 @@ from uuid import UUID
 
 import httpx
 
-from gatepost.tls import TlsFiles, client_context
+from gatepost.trust.tls import TlsFiles, client_context
 from infra.dev.first_admin import ADMIN
 from tests.chaos.digests import Digests
 from tests.chaos.persisting import NotDone, persist

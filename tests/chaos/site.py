@@ -16,7 +16,7 @@ from typing import Any, Self
 import redis
 from sqlalchemy import Engine
 
-from gatepost.settings import load
+from gatepost.config.settings import load
 from infra.dev.engines import Engines, find_engines
 from infra.dev.engines.find import clean_environment
 from infra.dev.first_admin import ensure_admin

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable
 from pathlib import Path
 
-from gatepost.identity import Role
+from gatepost.trust.identity import Role
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.portal.routes import PORTAL_ROUTES
 from tests.acceptance.test_roles import EDGE_ROUTES, ROUTES

@@ -10,8 +10,8 @@ from uuid import uuid4
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from gatepost.identity import Identity, Role
-from gatepost.tls import client_context
+from gatepost.trust.identity import Identity, Role
+from gatepost.trust.tls import client_context
 from tests.acceptance.site import Site
 from tests.factories import Pair
 from tests.hostile.exchange import Peer

@@ -11,7 +11,6 @@ from uuid import UUID
 import httpx
 import msgspec
 
-from gatepost.bundle import decode_bundle
 from gatepost.cli import submission
 from gatepost.cli.doctor.looks.programs import judge_readiness
 from gatepost.cli.failure import Failure
@@ -21,8 +20,22 @@ from gatepost.client.errors import UnexpectedAnswer
 from gatepost.client.messages import Message
 from gatepost.client.parsing import parse_identity, parse_receipt, parse_status
 from gatepost.client.refusals import refusal
-from gatepost.content import Content, decode_content, encode_content
-from gatepost.contract import (
+from gatepost.decoding import Undecodable
+from gatepost.errors import (
+    CannotOpen,
+    GatepostError,
+    IdentityMismatch,
+    Invalid,
+    KeysUnavailable,
+    Malformed,
+)
+from gatepost.insight.figures import Spread, _read_spread
+from gatepost.queue import Delivery, Entry, QueueDamaged, wire
+from gatepost.service.otlp import rejected_spans
+from gatepost.trust.revocation import Revocations, decode_revocations, encode_revocations
+from gatepost.wire.bundle import decode_bundle
+from gatepost.wire.content import Content, decode_content, encode_content
+from gatepost.wire.contract import (
     DeliverAnswer,
     DeliverRequest,
     DeliverResult,
@@ -41,22 +54,9 @@ from gatepost.contract import (
     decode_settle_request,
     encode_json,
 )
-from gatepost.decoding import Undecodable
-from gatepost.envelope import decode, encode, trace_of
-from gatepost.errors import (
-    CannotOpen,
-    GatepostError,
-    IdentityMismatch,
-    Invalid,
-    KeysUnavailable,
-    Malformed,
-)
-from gatepost.holders import CertificateOrder, TokenOrder
-from gatepost.insight.figures import Spread, _read_spread
-from gatepost.people import SignIn, TokenKeys
-from gatepost.queue import Delivery, Entry, QueueDamaged, wire
-from gatepost.revocation import Revocations, decode_revocations, encode_revocations
-from gatepost.service.otlp import rejected_spans
+from gatepost.wire.envelope import decode, encode, trace_of
+from gatepost.wire.holders import CertificateOrder, TokenOrder
+from gatepost.wire.people import SignIn, TokenKeys
 from main_server.api import pki
 from main_server.api.bodies import decode as decode_body
 from main_server.audit.words import details_in_words

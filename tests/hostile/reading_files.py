@@ -11,11 +11,11 @@ from gatepost.cli.failure import Failure
 from gatepost.client.errors import GatepostError as ClientError
 from gatepost.client.files import Files
 from gatepost.client.trust import read_key
-from gatepost.contract import encode_json
+from gatepost.config.settings import load
 from gatepost.errors import ConfigurationError, KeysUnavailable
-from gatepost.revocation import Revocations, encode_revocations
-from gatepost.settings import load
-from gatepost.tls import read_trusted
+from gatepost.trust.revocation import Revocations, encode_revocations
+from gatepost.trust.tls import read_trusted
+from gatepost.wire.contract import encode_json
 from main_server.backup.sealed import read_salt
 from main_server.ca.authority import load_authority
 from main_server.ca.authority import read_key as read_ca_key

@@ -13,7 +13,10 @@ from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import load_pem_x509_csr, ocsp
 
-from gatepost.certificates import (
+from gatepost.clock import Clock
+from gatepost.errors import BadIdentity, BadSigningRequest, Invalid, NotSignedIn
+from gatepost.service import access_tokens
+from gatepost.trust.certificates import (
     Unreadable,
     key_of,
     read_certificate,
@@ -22,16 +25,13 @@ from gatepost.certificates import (
     read_private_key,
     read_question,
 )
-from gatepost.clock import Clock
-from gatepost.enrolment import is_signed, parse_token
-from gatepost.errors import BadIdentity, BadSigningRequest, Invalid, NotSignedIn
-from gatepost.identity import Certificate, parse_uri
-from gatepost.people import UserRole
-from gatepost.renewal import is_signed_by
-from gatepost.revocation import Reason, Revocations
-from gatepost.revoked import NotBelieved, Revoked, key_id
-from gatepost.service import access_tokens
-from gatepost.signed_list import read_list
+from gatepost.trust.identity import Certificate, parse_uri
+from gatepost.trust.revocation import Reason, Revocations
+from gatepost.trust.revoked import NotBelieved, Revoked, key_id
+from gatepost.trust.signed_list import read_list
+from gatepost.wire.enrolment import is_signed, parse_token
+from gatepost.wire.people import UserRole
+from gatepost.wire.renewal import is_signed_by
 from main_server.ca.anchors.rules import make_anchor, make_foreign, read_one
 from main_server.ca.authority import load_authority
 from main_server.ca.crl import Entry, build_crl

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from gatepost.logs import Log
 from gatepost.loops import Loops
-from gatepost.revoked import Revoked
 from gatepost.service.revocation import start_watch
 from gatepost.service.revocation_sources import Connect, Open
+from gatepost.trust.revoked import Revoked
 from tests.heard import until
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from gatepost.identity import Role
+from gatepost.trust.identity import Role
 from proxy.endpoints import BATCH, MESSAGES
 from tests.hostile import readers
 from tests.hostile.bodies import Body, batches, mutants, single

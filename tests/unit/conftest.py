@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gatepost.clock import Clock
-from gatepost.revoked import Revoked, open_view
+from gatepost.trust.revoked import Revoked, open_view
 from tests.factories import Pair, Pki, identity
 from tests.lists import Issuer
 

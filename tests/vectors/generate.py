@@ -15,8 +15,8 @@ from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from gatepost.content import Content, encode_content
-from gatepost.sealing import Sealer, SealingKey
+from gatepost.trust.sealing import Sealer, SealingKey
+from gatepost.wire.content import Content, encode_content
 from main_server.keys.rows.form import seal_row
 
 FOLDER = Path(__file__).parent

@@ -24,8 +24,8 @@ from gatepost.cli.doctor.secrets import forms, secrets_of
 from gatepost.cli.doctor.site import Part, Site
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import plain
+from gatepost.config.settings import leaves
 from gatepost.errors import ConfigurationError
-from gatepost.settings import leaves
 from gatepost.whole_file import create_file
 
 TAIL_BYTES, TAIL_LINES = 2**20, 2_000

@@ -12,8 +12,8 @@ from pydantic import SecretStr
 
 from gatepost.cli.doctor.scrubbing import is_secret_name
 from gatepost.cli.doctor.site import Site
-from gatepost.settings import leaves, value_of
-from gatepost.sources import BESIDE
+from gatepost.config.settings import leaves, value_of
+from gatepost.config.sources import BESIDE
 
 SHORTEST = 6
 """What is shorter stands everywhere."""

@@ -14,9 +14,9 @@ from gatepost.cli.configuration import checkouts_of, file_of, is_running
 from gatepost.cli.configuring import configured, settings_class
 from gatepost.cli.doctor.systemd import Systemd
 from gatepost.cli.failure import Failure
+from gatepost.config.settings import ServiceSettings, load_with_origins
 from gatepost.errors import ConfigurationError
 from gatepost.service.entry import Service
-from gatepost.settings import ServiceSettings, load_with_origins
 
 S = TypeVar("S", bound=ServiceSettings)
 TEMPLATES = ("proxy", "worker")

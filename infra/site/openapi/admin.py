@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from gatepost import holders, retention, subjects
-from gatepost.identity import Role
-from gatepost.revocation import Reason
+from gatepost.trust.identity import Role
+from gatepost.trust.revocation import Reason
+from gatepost.wire import holders, retention, subjects
 from infra.site.openapi.calls import ALWAYS, ANYWHERE, READ, Call, Interface
 from infra.site.openapi.schemas import words_of
 from main_server.api.portal.messages import Status

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from gatepost.identity import Role
+from gatepost.trust.identity import Role
 from infra.site.openapi.calls import ALWAYS, ANYWHERE, READ, Call, Interface
 from proxy.commit import Durability
 

@@ -11,9 +11,9 @@ from sqlalchemy import Engine
 
 from gatepost.clock import iso, to_ms
 from gatepost.errors import WrongRole
-from gatepost.holders import AnchorOrder, Registration
-from gatepost.identity import Identity, Role
 from gatepost.service.requests import context_of
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.holders import AnchorOrder, Registration
 from main_server.api.bodies import read
 from main_server.api.context import Context
 from main_server.ca.anchors import service

@@ -7,15 +7,15 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from gatepost.bounds import MOST_DAYS
-from gatepost.holders import (
+from gatepost.service.requests import context_of
+from gatepost.trust.identity import Role
+from gatepost.wire.holders import (
     Certificate,
     CertificateOrder,
     CertificatePage,
     IssuedCertificate,
     RenewalOrder,
 )
-from gatepost.identity import Role
-from gatepost.service.requests import context_of
 from main_server.api.admin.issuing import issue, renew
 from main_server.api.admin.looking import show
 from main_server.api.administrators import note_look

@@ -9,8 +9,8 @@ from sqlalchemy import Engine
 
 from gatepost.clock import iso, to_ms
 from gatepost.errors import FieldError, Invalid, NotFound
-from gatepost.holders import Client, ClientChange, ClientOrder, ClientPage
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.holders import Client, ClientChange, ClientOrder, ClientPage
 from main_server.api.administrators import note_look
 from main_server.api.bodies import read
 from main_server.api.context import Context

@@ -11,8 +11,8 @@ from fastapi import APIRouter, Response
 from sqlalchemy import Engine
 
 from gatepost.clock import iso, to_ms
-from gatepost.expiry import DAYS, stage_of
-from gatepost.holders import Ending, Endings
+from gatepost.trust.expiry import DAYS, stage_of
+from gatepost.wire.holders import Ending, Endings
 from main_server.api.context import Context
 from main_server.api.portal.messages import answer
 from main_server.ca import expiry_repository as repository

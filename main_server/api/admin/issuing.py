@@ -7,8 +7,8 @@ from sqlalchemy import Engine
 
 from gatepost.clock import iso, to_ms
 from gatepost.errors import BadOrder, Invalid
-from gatepost.holders import CertificateOrder, IssuedCertificate, RenewalOrder
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.holders import CertificateOrder, IssuedCertificate, RenewalOrder
 from main_server.api.admin.looking import find
 from main_server.ca.authority import Usage
 from main_server.ca.founding import read_pins

@@ -6,10 +6,10 @@ from ssl import DER_cert_to_PEM_cert
 
 from sqlalchemy import Engine
 
-from gatepost.certificates import Unreadable, read_certificate
 from gatepost.clock import iso, to_ms
-from gatepost.holders import CertificateDetail
-from gatepost.identity import Role
+from gatepost.trust.certificates import Unreadable, read_certificate
+from gatepost.trust.identity import Role
+from gatepost.wire.holders import CertificateDetail
 from main_server.ca.list_repository import Row, find_last_use, list_successors
 from main_server.ca.listing import describe, show_certificate
 from main_server.ca.online import OnlineCa

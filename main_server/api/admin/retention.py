@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request, Response
 
 from gatepost.clock import from_ms
 from gatepost.errors import BadOrder, NotFound
-from gatepost.retention import DaysOrder, HoldOrder
+from gatepost.wire.retention import DaysOrder, HoldOrder
 from main_server.api.administrators import note_look
 from main_server.api.bodies import read
 from main_server.api.context import Context

@@ -6,9 +6,9 @@ from uuid import UUID
 from fastapi import APIRouter, Request, Response
 
 from gatepost.clock import iso, to_ms
-from gatepost.content import Content
 from gatepost.service.requests import context_of
-from gatepost.subjects import (
+from gatepost.wire.content import Content
+from gatepost.wire.subjects import (
     SubjectMessage,
     SubjectOrder,
     SubjectPage,

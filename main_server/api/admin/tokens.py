@@ -10,8 +10,8 @@ from sqlalchemy import Engine
 
 from gatepost.clock import from_ms, iso, to_ms
 from gatepost.errors import Invalid, NotFound
-from gatepost.holders import KeptToken, KeptTokens, MadeToken, TokenOrder
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.holders import KeptToken, KeptTokens, MadeToken, TokenOrder
 from main_server.api.administrators import note_look
 from main_server.api.bodies import read
 from main_server.api.context import Context

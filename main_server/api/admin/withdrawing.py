@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, Engine
 
 from gatepost.errors import NotFound
-from gatepost.holders import Changed, Target
-from gatepost.revocation import Reason
 from gatepost.service.requests import context_of
+from gatepost.trust.revocation import Reason
+from gatepost.wire.holders import Changed, Target
 from main_server.api.bodies import read
 from main_server.api.context import Context
 from main_server.api.portal.messages import answer

@@ -9,12 +9,12 @@ from hashlib import sha256
 import msgspec
 from fastapi import APIRouter, Request, Response
 
-from gatepost.bundle import TIME_HEADER
 from gatepost.errors import Unavailable
-from gatepost.identity import Role
-from gatepost.revocation import encode_revocations
 from gatepost.service.api import allow
 from gatepost.service.revocation_sources import NoAnswer
+from gatepost.trust.identity import Role
+from gatepost.trust.revocation import encode_revocations
+from gatepost.wire.bundle import TIME_HEADER
 from main_server.api.context import Context, identify
 from main_server.messages.edge.service import make_bundle
 

@@ -9,11 +9,11 @@ from fastapi import APIRouter, Request
 
 from gatepost.decoding import decode_said
 from gatepost.errors import BadOrder, Malformed
-from gatepost.identity import Certificate, Identity, Role
 from gatepost.service.api import allow
 from gatepost.service.asgi import read_body
 from gatepost.service.http import CERTIFICATE
 from gatepost.service.requests import context_of
+from gatepost.trust.identity import Certificate, Identity, Role
 from main_server.api.context import Context, identify
 from main_server.ca.authority import Usage
 from main_server.ca.founding import read_pins

@@ -8,7 +8,14 @@ from uuid import UUID
 import msgspec
 from fastapi import APIRouter, Request, Response
 
-from gatepost.contract import (
+from gatepost.decoding import Undecodable
+from gatepost.errors import FieldError, Invalid, Malformed, NotFound
+from gatepost.mistakes import of_msgspec
+from gatepost.service.api import HotPost, allow
+from gatepost.service.asgi import Receive, Scope, read_body
+from gatepost.service.requests import context_of
+from gatepost.trust.identity import Role
+from gatepost.wire.contract import (
     MAX_ITEMS,
     DeliverAnswer,
     QueueNames,
@@ -19,13 +26,6 @@ from gatepost.contract import (
     decode_settle_request,
     encode_json,
 )
-from gatepost.decoding import Undecodable
-from gatepost.errors import FieldError, Invalid, Malformed, NotFound
-from gatepost.identity import Role
-from gatepost.mistakes import of_msgspec
-from gatepost.service.api import HotPost, allow
-from gatepost.service.asgi import Receive, Scope, read_body
-from gatepost.service.requests import context_of
 from main_server.api.context import Context, identify
 from main_server.messages.deliver import deliver
 from main_server.messages.edge.service import list_queues

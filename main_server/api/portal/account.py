@@ -6,9 +6,9 @@ from uuid import UUID
 from fastapi import APIRouter, Request, Response
 
 from gatepost.clock import from_ms
-from gatepost.identity import Identity, Role
-from gatepost.people import KnownBrowser, PasswordChange, Reset, ZoneChange
 from gatepost.service.api import allow
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.people import KnownBrowser, PasswordChange, Reset, ZoneChange
 from main_server.api.bodies import read
 from main_server.api.context import Context, identify
 from main_server.api.portal.messages import answer

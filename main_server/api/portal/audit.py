@@ -9,7 +9,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from gatepost.audited import AuditChecks
+from gatepost.wire.audited import AuditChecks
 from main_server.api.context import Context
 from main_server.api.portal.messages import answer, cross, now_of
 from main_server.api.viewers import viewer_of

@@ -5,10 +5,10 @@ from functools import partial
 
 from fastapi import APIRouter, Request, Response
 
-from gatepost.domains import Disabling, Domains, DomainSettings, NewDomain
 from gatepost.errors import NotFound
 from gatepost.queue import QueueError
 from gatepost.service.requests import context_of
+from gatepost.wire.domains import Disabling, Domains, DomainSettings, NewDomain
 from main_server.api.bodies import read
 from main_server.api.context import Context
 from main_server.api.portal.messages import answer, cross, now_of

@@ -8,11 +8,11 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Request, Response
 
-from gatepost import shown
 from gatepost.clock import iso
 from gatepost.errors import FieldError, Invalid
 from gatepost.ids import id_ms
 from gatepost.service.requests import context_of
+from gatepost.wire import shown
 from main_server.api.bodies import read
 from main_server.api.context import Context
 from main_server.api.portal.messages import answer, cross, now_of

@@ -10,10 +10,10 @@ import msgspec
 from fastapi import APIRouter, Query, Request, Response
 
 from gatepost.clock import from_ms
-from gatepost.contract import encode_json
 from gatepost.errors import CannotOpen, FieldError, Invalid, NotFound
 from gatepost.service.requests import context_of
-from gatepost.shown import OpenedMessage, OpenOrder, Sender, SenderSearch
+from gatepost.wire.contract import encode_json
+from gatepost.wire.shown import OpenedMessage, OpenOrder, Sender, SenderSearch
 from main_server.api.bodies import read
 from main_server.api.context import Context
 from main_server.api.viewers import viewer_of

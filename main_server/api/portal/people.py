@@ -14,8 +14,8 @@ from sqlalchemy import Connection, Engine
 
 from gatepost.clock import iso, to_ms
 from gatepost.errors import Invalid, NotFound
-from gatepost.people import Account, Accounts, NewPerson, PasswordLink, UserRole
 from gatepost.service.requests import context_of
+from gatepost.wire.people import Account, Accounts, NewPerson, PasswordLink, UserRole
 from main_server.api.bodies import read
 from main_server.api.context import Context
 from main_server.api.portal.messages import answer, cross, now_of

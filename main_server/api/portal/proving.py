@@ -3,8 +3,8 @@
 from fastapi import APIRouter, Request, Response
 
 from gatepost.errors import Invalid
-from gatepost.people import Proof
 from gatepost.service.requests import context_of
+from gatepost.wire.people import Proof
 from main_server.api.bodies import read
 from main_server.api.context import Context
 from main_server.api.portal.messages import now_of

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
 
-from gatepost import shown
 from gatepost.ids import MessageIds
 from gatepost.service.requests import context_of
+from gatepost.wire import shown
 from main_server.api.bodies import read
 from main_server.api.context import Context
 from main_server.api.portal.failed import selection_of

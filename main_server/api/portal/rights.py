@@ -10,8 +10,8 @@ from uuid import UUID
 from fastapi import APIRouter, Request, Response
 
 from gatepost.errors import Invalid
-from gatepost.people import RightsChange, UserRole
 from gatepost.service.requests import context_of
+from gatepost.wire.people import RightsChange, UserRole
 from main_server.api.bodies import read
 from main_server.api.context import Context
 from main_server.api.portal.messages import answer, cross, now_of

@@ -3,8 +3,8 @@
 from fastapi import APIRouter, Request, Response
 from sqlalchemy import Connection
 
-from gatepost.people import RecoveryCodes, SecondStep, SecondStepCode
 from gatepost.service.requests import context_of
+from gatepost.wire.people import RecoveryCodes, SecondStep, SecondStepCode
 from main_server.api.bodies import read
 from main_server.api.context import Context
 from main_server.api.portal.messages import answer, now_of

@@ -9,18 +9,12 @@ from uuid import UUID
 from fastapi import APIRouter, Request, Response
 
 from gatepost.clock import from_ms, iso, to_ms
-from gatepost.contract import encode_json
 from gatepost.errors import TooManyTries, WrongCredentials
-from gatepost.identity import Identity, Role
-from gatepost.people import (
-    Person,
-    Refresh,
-    SignIn,
-    TokenKey,
-    TokenKeys,
-)
 from gatepost.service.api import allow
 from gatepost.service.requests import context_of
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.contract import encode_json
+from gatepost.wire.people import Person, Refresh, SignIn, TokenKey, TokenKeys
 from main_server.api.bodies import read
 from main_server.api.context import Context, identify
 from main_server.api.viewers import Seen, seen_by

@@ -10,9 +10,9 @@ from cryptography import x509
 from sqlalchemy import Connection, select, update
 from sqlalchemy.dialects.mysql import insert
 
-from gatepost.certificates import read_certificate
 from gatepost.clock import from_ms, to_ms
-from gatepost.identity import Identity
+from gatepost.trust.certificates import read_certificate
+from gatepost.trust.identity import Identity
 from main_server.store.tables import certificates, trust_anchors
 
 

@@ -10,12 +10,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gatepost.anchors import find_named, listed_number
-from gatepost.certificate_rules import check_key, is_issued_by
-from gatepost.certificates import Unreadable, find_extension, key_of, read_certificates
 from gatepost.clock import from_ms, to_ms
 from gatepost.errors import BadIdentity, BadSigningRequest, Invalid
-from gatepost.identity import Identity, Role
+from gatepost.trust.anchors import find_named, listed_number
+from gatepost.trust.certificate_rules import check_key, is_issued_by
+from gatepost.trust.certificates import Unreadable, find_extension, key_of, read_certificates
+from gatepost.trust.identity import Identity, Role
 from main_server.ca.anchors.repository import Anchor, Foreign
 from main_server.ca.authority import BACKDATE
 from main_server.ca.keys import check_key as check_public_key

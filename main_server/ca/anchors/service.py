@@ -11,11 +11,11 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine
 
-from gatepost.certificates import key_of, read_certificates
 from gatepost.clock import iso, to_ms
 from gatepost.errors import Invalid, KeyUsedBefore, NotFound
-from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity
-from gatepost.revocation import Reason
+from gatepost.trust.certificates import key_of, read_certificates
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN, Identity
+from gatepost.trust.revocation import Reason
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.ca.anchors import repository

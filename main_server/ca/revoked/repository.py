@@ -12,8 +12,8 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select, upd
 from sqlalchemy.dialects.mysql import insert
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role, parse_uri
-from gatepost.revocation import Reason, Revocations
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN, Identity, Role, parse_uri
+from gatepost.trust.revocation import Reason, Revocations
 from main_server.ca.crl import Crl, Entry
 from main_server.store.tables import certificates, crls, revocation_state
 

@@ -6,8 +6,8 @@ What waits for the ledger elsewhere must not make this view old.
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from gatepost.revocation import Revocations
 from gatepost.service.revocation_sources import NoAnswer
+from gatepost.trust.revocation import Revocations
 from main_server.ca.revoked import repository
 from main_server.settings import Database
 from main_server.store.database import Ledger, create_ledger_engine, transact

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from gatepost.certificates import read_crl
 from gatepost.cli.doctor.look import Finding, Findings, Look, fine, unknown, warning, wrong
 from gatepost.cli.words import duration
 from gatepost.errors import ConfigurationError
+from gatepost.trust.certificates import read_crl
 from main_server.ca.crl_file import read_crl_file
 from main_server.commands.doctor import repository
 from main_server.commands.doctor.asking import Here, here, of_ledger

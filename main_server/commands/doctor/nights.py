@@ -19,7 +19,7 @@ from gatepost.cli.doctor.look import (
     wrong,
 )
 from gatepost.cli.words import ago
-from gatepost.settings import ServiceSettings
+from gatepost.config.settings import ServiceSettings
 from main_server.audit.check_repository import find_last_ended
 from main_server.backup.content import find_all
 from main_server.backup.metrics import LAST_DRILL

@@ -13,8 +13,8 @@ from sqlalchemy.exc import OperationalError
 from gatepost.cli.failure import Failure
 from gatepost.cli.output import Output
 from gatepost.decoding import Undecodable
-from gatepost.envelope import decode
 from gatepost.queue import Peeked, Queue, QueueError, Queues, Stats, connect
+from gatepost.wire.envelope import decode
 from main_server.commands.intake import opened, paused_in_words
 from main_server.commands.queue.telling import (
     COLUMNS,

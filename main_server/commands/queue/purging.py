@@ -14,10 +14,10 @@ from gatepost.cli.output import Output, Part
 from gatepost.cli.words import plural
 from gatepost.clock import to_ms
 from gatepost.decoding import Undecodable
-from gatepost.envelope import decode
 from gatepost.errors import NotFound
 from gatepost.ids import first_id_at
 from gatepost.queue import Queues
+from gatepost.wire.envelope import decode
 from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
 from main_server.commands.ca_opening import actor, confirm

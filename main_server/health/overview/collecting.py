@@ -19,7 +19,7 @@ from gatepost.clock import Clock, from_ms
 from gatepost.loops import Loops, pause
 from gatepost.queue import QueueError, Queues, Stats
 from gatepost.service.ops import Checks
-from gatepost.vitals import Vitals
+from gatepost.wire.vitals import Vitals
 from main_server.health.overview import repository
 from main_server.health.overview.heard import Counted, Flows, Heard, heard_loop
 from main_server.health.overview.repository import Survey

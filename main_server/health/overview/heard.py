@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from gatepost.decoding import Undecodable
 from gatepost.loops import pause
-from gatepost.vitals import CHANNEL, MOST_BYTES, Answered, Vitals, decode_vitals
+from gatepost.wire.vitals import CHANNEL, MOST_BYTES, Answered, Vitals, decode_vitals
 
 SILENT_SECONDS, FORGOTTEN_SECONDS = 4.0, 60.0
 MOST_PROCESSES = 1_000

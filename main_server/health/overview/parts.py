@@ -6,9 +6,9 @@ with how many of them, and on which machine, is for those who run the place.
 
 from collections.abc import Iterator, Sequence
 
-from gatepost.overview import Part
 from gatepost.service.ops import Checks
-from gatepost.vitals import Vitals
+from gatepost.wire.overview import Part
+from gatepost.wire.vitals import Vitals
 from main_server.health.overview.heard import SILENT_SECONDS
 
 _SERVICES = {"proxy": "Proxies", "worker": "Workers", "main_server": "Main servers"}

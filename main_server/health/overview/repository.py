@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, select
 
-from gatepost.bundle import KnownDomain
-from gatepost.identity import INFRASTRUCTURE_DOMAIN, Role
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN, Role
+from gatepost.wire.bundle import KnownDomain
 from main_server.ca.expiry_repository import is_replaced
 from main_server.messages.edge.repository import list_domains
 from main_server.store.tables import certificates

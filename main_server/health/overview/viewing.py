@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 
 from gatepost.cli.words import duration
 from gatepost.clock import from_ms, iso, to_ms
-from gatepost.overview import ExpiresSoon, Flow, OfDomain, Overview, Part, Process, Waiting
 from gatepost.queue import Stats
+from gatepost.wire.overview import ExpiresSoon, Flow, OfDomain, Overview, Part, Process, Waiting
 from main_server.audit.words import name_in_words
 from main_server.health.overview.collecting import SAMPLE_SECONDS, Sample, Snapshot
 from main_server.health.overview.heard import Counted

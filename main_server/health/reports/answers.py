@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from gatepost.clock import Clock, from_ms
 from gatepost.loops import pause
-from gatepost.vitals import ANSWERS_KEPT, Answered
+from gatepost.wire.vitals import ANSWERS_KEPT, Answered
 from main_server.health.overview.heard import Heard
 from main_server.health.reports import repository
 from main_server.store.database import Ledger, transact

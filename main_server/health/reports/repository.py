@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, text
 
-from gatepost.vitals import Answered
+from gatepost.wire.vitals import Answered
 
 
 def put_answers(connection: Connection, hour: datetime, answers: Mapping[str, Answered]) -> None:

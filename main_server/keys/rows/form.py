@@ -12,9 +12,9 @@ from uuid import UUID
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from gatepost.derive import expand, extract
 from gatepost.errors import CannotOpen
-from gatepost.sealing import additional_data
+from gatepost.trust.derive import expand, extract
+from gatepost.trust.sealing import additional_data
 
 _VERSION = b"\x01"
 _NONCE = 12

@@ -4,8 +4,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection, and_, exists, or_, select
 
-from gatepost.bundle import KnownClient, KnownDomain
-from gatepost.identity import Role
+from gatepost.trust.identity import Role
+from gatepost.wire.bundle import KnownClient, KnownDomain
 from main_server.store.tables import certificates, clients, domains, pauses, trust_anchors
 from main_server.tenants.pauses.repository import EVERYWHERE, What
 

@@ -2,8 +2,8 @@
 
 from sqlalchemy import Connection, Engine
 
-from gatepost.bundle import Bundle, KnownAnchor
 from gatepost.clock import Clock, from_ms
+from gatepost.wire.bundle import Bundle, KnownAnchor
 from main_server.ca.anchors.repository import list_anchors
 from main_server.keys.lifetimes import MAX_LIFETIME
 from main_server.keys.service import Keyring

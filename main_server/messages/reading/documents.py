@@ -5,7 +5,7 @@ from uuid import UUID
 
 from gatepost.clock import iso, to_ms
 from gatepost.ids import id_ms
-from gatepost.shown import Listed, Message, MessagePage, Step
+from gatepost.wire.shown import Listed, Message, MessagePage, Step
 from main_server.messages.reading import search, timeline
 from main_server.messages.reading.story import Story
 from main_server.messages.reading.timeline import reason_in_words

@@ -11,9 +11,9 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Engine
 
-from gatepost.content import Content, decode_content
 from gatepost.decoding import Undecodable
 from gatepost.errors import CannotOpen, FieldError, Invalid, NotFound
+from gatepost.wire.content import Content, decode_content
 from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
 from main_server.keys.service import Keyring

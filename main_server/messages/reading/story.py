@@ -14,10 +14,10 @@ from sqlalchemy import Connection, Engine
 
 from gatepost.clock import from_ms, to_ms
 from gatepost.decoding import Undecodable
-from gatepost.envelope import Envelope, decode
 from gatepost.errors import NotFound, Unavailable
-from gatepost.people import UserRole
 from gatepost.queue import Peeked, Queue, QueueError, Queues
+from gatepost.wire.envelope import Envelope, decode
+from gatepost.wire.people import UserRole
 from main_server.audit.words import name_in_words
 from main_server.messages.edge.repository import list_domains
 from main_server.messages.reading import repository

@@ -6,8 +6,8 @@ Whose it is, is in the clear fields of its envelope; what it says nobody reads h
 from datetime import datetime
 
 from gatepost.clock import from_ms
-from gatepost.envelope import Envelope
 from gatepost.queue import Peeked
+from gatepost.wire.envelope import Envelope
 from main_server.messages.reading.repository import Row
 from main_server.messages.reading.timeline import UNREGISTERED, Told, Whereabouts, tell
 

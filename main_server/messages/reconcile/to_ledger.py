@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import msgspec
 
 from gatepost.clock import Clock
-from gatepost.contract import Registered, RegisterResult
 from gatepost.queue import Exposed, Queue
+from gatepost.wire.contract import Registered, RegisterResult
 from main_server.keys.service import Keyring
 from main_server.messages.register import FOR_NOW, register
 from main_server.store.database import Ledger

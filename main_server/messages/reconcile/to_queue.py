@@ -11,10 +11,10 @@ from uuid import UUID, uuid4
 from sqlalchemy import Engine
 
 from gatepost.clock import Clock, from_ms, to_ms
-from gatepost.envelope import Envelope, encode
 from gatepost.errors import CannotOpen, KeysUnavailable
 from gatepost.queue import Entry, Queues
-from gatepost.sealing import Sealer
+from gatepost.trust.sealing import Sealer
+from gatepost.wire.envelope import Envelope, encode
 from main_server.keys.service import Keyring
 from main_server.messages.in_state import START, Place
 from main_server.messages.reconcile import repository

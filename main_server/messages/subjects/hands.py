@@ -11,7 +11,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from gatepost.errors import BadIdentity
-from gatepost.identity import parse_uri
+from gatepost.trust.identity import parse_uri
 from main_server.messages.subjects import repository
 
 _OURS = "gatepost://"

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, delete, func, insert, or_, select, update
 
-from gatepost.identity import Identity
+from gatepost.trust.identity import Identity
 from main_server.store.tables import audit_log, certificates, messages, subject_requests
 
 _MAC_BYTES = 32

@@ -14,9 +14,9 @@ from uuid import UUID, uuid4
 from sqlalchemy import Connection, Engine
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.content import Content
 from gatepost.errors import AnotherNeeded, CannotOpen, KeysUnavailable, NotFound, NotYet
 from gatepost.ids import first_id_at
+from gatepost.wire.content import Content
 from main_server.audit import repository as audit
 from main_server.audit.chain import Entry
 from main_server.keys.service import Keyring

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import Enum
 
 from gatepost.errors import GatepostError, Invalid, SecondStepMissing, SecondStepWanted
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 
 
 class Stage(Enum):

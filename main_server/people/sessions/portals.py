@@ -3,7 +3,7 @@
 At a portal that is confined to a domain, who is of another is nobody.
 """
 
-from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN, Identity
 
 
 def serves(portal: Identity, domain: str) -> bool:

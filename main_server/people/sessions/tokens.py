@@ -3,8 +3,8 @@
 from datetime import datetime
 from uuid import UUID
 
-from gatepost.people import Tokens
 from gatepost.service.access_tokens import Claims, Signer, mint
+from gatepost.wire.people import Tokens
 from main_server.people.sessions import browsers
 from main_server.people.sessions.service import Opened
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, delete, insert, or_, select, update
 
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from main_server.store.tables import password_links, redrives, user_clients, users
 
 

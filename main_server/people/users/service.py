@@ -11,9 +11,9 @@ from sqlalchemy import Connection, Engine
 
 from gatepost.clock import Clock, from_ms, to_ms
 from gatepost.errors import Invalid, NameTaken, NotFound, NotSignedIn
-from gatepost.identity import INFRASTRUCTURE_DOMAIN
 from gatepost.ids import MessageIds
-from gatepost.people import UserRole
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN
+from gatepost.wire.people import UserRole
 from gatepost.zones import zone_names
 from main_server.audit import repository as audit
 from main_server.audit.chain import Entry

@@ -6,7 +6,7 @@ What a token says is not enough: roles change, people are disabled, sessions are
 from dataclasses import dataclass
 
 from gatepost.errors import GatepostError, PasswordWanted
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from main_server.audit.names import actor_of
 
 __all__ = ["UserRole", "Viewer"]

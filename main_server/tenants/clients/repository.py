@@ -7,7 +7,7 @@ from sqlalchemy import Connection, select, update
 from sqlalchemy.dialects.mysql import insert
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.identity import Identity
+from gatepost.trust.identity import Identity
 from main_server.store.tables import clients
 
 

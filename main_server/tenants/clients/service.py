@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Engine
 
 from gatepost.clock import from_ms, to_ms
 from gatepost.errors import NameTaken, NotFound
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry
 from main_server.store.database import transact

@@ -1,7 +1,7 @@
 """A domain as the portal and scripts get it. Pure."""
 
 from gatepost.clock import iso, to_ms
-from gatepost.domains import USUAL_RETENTION_DAYS, Domain
+from gatepost.wire.domains import USUAL_RETENTION_DAYS, Domain
 from main_server.tenants.domains import service
 from main_server.tenants.domains.service import Seen
 

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, Table, delete, func, insert, select, union, update
 from sqlalchemy.dialects.mysql import insert as upsert
 
-from gatepost.identity import INFRASTRUCTURE_DOMAIN
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN
 from main_server.store.tables import clients, domains, former_queues, password_links, users
 
 _d, _f = domains.c, former_queues.c

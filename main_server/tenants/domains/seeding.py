@@ -19,11 +19,11 @@ import msgspec
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from gatepost.domains import DomainSettings
+from gatepost.config.settings import load
+from gatepost.config.strict_yaml import parse_yaml
 from gatepost.errors import ConfigurationError, Invalid
 from gatepost.mistakes import of_msgspec
-from gatepost.settings import load
-from gatepost.strict_yaml import parse_yaml
+from gatepost.wire.domains import DomainSettings
 from main_server.settings import DatabaseOnly
 from main_server.store.database import open_ledger
 from main_server.tenants.domains import service

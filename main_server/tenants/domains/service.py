@@ -14,9 +14,9 @@ from typing import Any
 from sqlalchemy import Connection, Engine
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.domains import DomainSettings
 from gatepost.errors import FieldError, Invalid, NameTaken, NotFound
-from gatepost.identity import INFRASTRUCTURE_DOMAIN, is_domain
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN, is_domain
+from gatepost.wire.domains import DomainSettings
 from gatepost.zones import zone_names
 from main_server.audit import repository as audit
 from main_server.audit.chain import SYSTEM, Entry

@@ -26,10 +26,10 @@ from sqlalchemy import Engine, event, insert, text
 from analytics import submit
 from analytics.days import day_of
 from analytics.settings import AnalyticsSettings, Spark
-from gatepost.content import decode_content
+from gatepost.config.settings import load
 from gatepost.errors import CannotOpen
-from gatepost.identity import Identity, Role
-from gatepost.settings import load
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.content import decode_content
 from infra.dev.jvm import find_driver, find_java
 from infra.dev.paths import ROOT
 from main_server.keys.backup.standing import renew_backup

@@ -13,12 +13,12 @@ from uuid import UUID
 from cryptography import x509
 from sqlalchemy import text
 
-from gatepost.contract import SettleItem, Settlement, SettleRequest, encode_json
-from gatepost.identity import Identity, Role
-from gatepost.people import UserRole
+from gatepost.config.settings import load
 from gatepost.queue import Queues, connect
-from gatepost.settings import load
-from gatepost.tls import TlsFiles
+from gatepost.trust.identity import Identity, Role
+from gatepost.trust.tls import TlsFiles
+from gatepost.wire.contract import SettleItem, Settlement, SettleRequest, encode_json
+from gatepost.wire.people import UserRole
 from main_server.people.users import links, service
 from main_server.people.users.repository import User
 from main_server.people.users.service import NewUser

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from playwright.sync_api import Route, expect
 
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from main_server.people.users import links
 from tests.acceptance.browser import places_of_holders, reports, second_step
 from tests.acceptance.browser.chrome import Visitor

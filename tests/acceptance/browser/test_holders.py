@@ -7,7 +7,7 @@ import httpx
 from cryptography import x509
 from playwright.sync_api import Browser, expect
 
-from gatepost.tls import TlsFiles
+from gatepost.trust.tls import TlsFiles
 from tests.acceptance.browser.chrome import Visitor
 from tests.acceptance.browser.harbour import Harbour
 from tests.acceptance.site import Site, accepted, eventually, post

@@ -6,7 +6,7 @@ from uuid import uuid4
 from playwright.sync_api import Browser, expect
 from sqlalchemy import text
 
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from main_server.store.database import transact
 from tests.acceptance.browser.chrome import Visitor
 from tests.acceptance.browser.harbour import DOMAIN, Harbour

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from playwright.sync_api import Browser, Page, expect
 
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from tests.acceptance.browser.chrome import Visitor
 from tests.acceptance.browser.harbour import Harbour
 from tests.acceptance.site import eventually

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 from playwright.sync_api import Browser, expect
 
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from tests.acceptance.browser import second_step
 from tests.acceptance.browser.chrome import PHONE, Visitor
 from tests.acceptance.browser.harbour import Harbour

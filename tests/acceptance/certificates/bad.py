@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
 
-from gatepost.identity import OURS_ALONE, Identity
+from gatepost.trust.identity import OURS_ALONE, Identity
 from main_server.ca.authority import utc_now
 from main_server.ca.founding import init_authority
 from tests.forging import (

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
 from tests.acceptance.site import Site, eventually
 from tests.factories import Pair, identity
 

@@ -4,7 +4,7 @@ import asyncio
 
 from redis.asyncio import Redis
 
-from gatepost.revocation import Reason
+from gatepost.trust.revocation import Reason
 from main_server.ca.authority import Authority, load_authority, utc_now
 from main_server.ca.revocation import publish, release, revoke
 from main_server.ca.revoked.repository import Selection, read_revocations

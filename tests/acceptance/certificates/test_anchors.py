@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.identity import Identity, Role
-from gatepost.tls import TlsFiles, client_context
+from gatepost.trust.identity import Identity, Role
+from gatepost.trust.tls import TlsFiles, client_context
 from main_server.ca import repository
 from main_server.ca.authority import utc_now
 from main_server.store.database import transact

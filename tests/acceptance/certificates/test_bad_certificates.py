@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
-from gatepost.revocation import Reason
-from gatepost.tls import client_context
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN, Identity, Role
+from gatepost.trust.revocation import Reason
+from gatepost.trust.tls import client_context
 from main_server.store.database import transact
 from tests.acceptance.certificates.bad import BAD, Bad, Forge
 from tests.acceptance.certificates.conftest import Make

@@ -15,8 +15,8 @@ import pytest
 from cryptography import x509
 
 from gatepost.client.files import Files
-from gatepost.revoked import key_id
-from gatepost.tls import TlsFiles, client_context
+from gatepost.trust.revoked import key_id
+from gatepost.trust.tls import TlsFiles, client_context
 from infra.dev.stack import Stack
 from tests.acceptance.senders import Senders
 from tests.acceptance.site import Site, Wire, accepted, eventually, post

@@ -11,7 +11,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
 from infra.dev.ports import free_port
 from main_server.ca.authority import Usage
 from tests.acceptance.certificates.conftest import Make

@@ -2,9 +2,9 @@
 
 import pytest
 
-from gatepost.identity import Role
-from gatepost.revocation import Reason
-from gatepost.tls import client_context
+from gatepost.trust.identity import Role
+from gatepost.trust.revocation import Reason
+from gatepost.trust.tls import client_context
 from tests.acceptance.certificates.conftest import Make
 from tests.acceptance.certificates.revoking import release_now, revoke_now
 from tests.acceptance.site import Site, Wire, accepted, eventually, post

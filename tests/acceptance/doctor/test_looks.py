@@ -22,10 +22,10 @@ from sqlalchemy import Engine, text
 from gatepost.cli.doctor.look import State
 from gatepost.cli.doctor.typed import AGAIN
 from gatepost.clock import Clock
-from gatepost.identity import Identity, Role
 from gatepost.ids import MessageIds, first_id_at
 from gatepost.queue import Entry, Queues
-from gatepost.revocation import Revocations, encode_revocations
+from gatepost.trust.identity import Identity, Role
+from gatepost.trust.revocation import Revocations, encode_revocations
 from infra.dev.stack import Stack
 from main_server.ca.authority import Order, Usage, load_authority, utc_now
 from main_server.ca.crl_file import write_crl_file

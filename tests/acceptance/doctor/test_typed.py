@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 
 from gatepost.cli.main import run
-from gatepost.settings import ENVIRONMENT_NAMES
+from gatepost.config.settings import ENVIRONMENT_NAMES
 from infra.dev.stack import Stack
 from tests.acceptance.site import Site, accepted, post
 from tests.typed import read_lines

@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import text
 
 from gatepost.cli.main import run
-from gatepost.identity import Identity, Role
-from gatepost.people import UserRole
-from gatepost.tls import TlsFiles
+from gatepost.trust.identity import Identity, Role
+from gatepost.trust.tls import TlsFiles
+from gatepost.wire.people import UserRole
 from main_server.ca.authority import utc_now
 from main_server.store.database import transact
 from main_server.tenants.clients.service import ensure

@@ -8,8 +8,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from gatepost.identity import Identity, Role
-from gatepost.people import UserRole
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.people import UserRole
 from main_server.people.users.repository import User
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site, eventually

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from main_server.people.users import service
 from main_server.people.users.repository import User
 from main_server.store.database import transact

@@ -14,7 +14,7 @@ import jwt
 import pytest
 import yaml
 
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from main_server.people.second_step import codes
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site

@@ -10,8 +10,8 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from gatepost.identity import Identity, Role
-from gatepost.people import UserRole
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.people import UserRole
 from main_server.store.database import transact
 from tests.acceptance.portal.browser import Browser
 from tests.acceptance.site import Site

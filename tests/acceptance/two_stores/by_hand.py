@@ -5,12 +5,12 @@ import json
 import time
 from typing import Any
 
-from gatepost.bundle import decode_bundle
-from gatepost.content import Content, encode_content
-from gatepost.envelope import Envelope, encode
 from gatepost.ids import id_ms
 from gatepost.queue import Entry, Queue, connect
-from gatepost.sealing import Sealer
+from gatepost.trust.sealing import Sealer
+from gatepost.wire.bundle import decode_bundle
+from gatepost.wire.content import Content, encode_content
+from gatepost.wire.envelope import Envelope, encode
 from tests.acceptance.two_stores.rig import QUEUE, Rig
 from tests.factories import BODY, CLIENT_ID, DOMAIN, NUMBER, changed, ids
 

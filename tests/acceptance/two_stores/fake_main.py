@@ -14,7 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 from uuid import UUID
 
-from gatepost.contract import (
+from gatepost.logs import Log
+from gatepost.loops import pause
+from gatepost.service.asgi import Receive, Scope, Send, read_body, respond
+from gatepost.service.live import Live
+from gatepost.service.serving import serve
+from gatepost.trust.tls import TlsFiles, server_context
+from gatepost.wire.contract import (
     DeliverAnswer,
     DeliverResult,
     DeliveryOffer,
@@ -25,12 +31,6 @@ from gatepost.contract import (
     decode_settle_request,
     encode_json,
 )
-from gatepost.logs import Log
-from gatepost.loops import pause
-from gatepost.service.asgi import Receive, Scope, Send, read_body, respond
-from gatepost.service.live import Live
-from gatepost.service.serving import serve
-from gatepost.tls import TlsFiles, server_context
 from infra.dev.ports import HOST, is_free
 from tests.heard import wait_until
 

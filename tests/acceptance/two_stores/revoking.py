@@ -4,7 +4,7 @@ from typing import Any
 
 from cryptography import x509
 
-from gatepost.revocation import KEY, Reason, encode_revocations
+from gatepost.trust.revocation import KEY, Reason, encode_revocations
 from infra.dev.supervisor import seed
 from main_server.ca.authority import Authority, load_authority, utc_now
 from main_server.ca.revocation import revoke

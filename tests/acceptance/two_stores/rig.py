@@ -25,8 +25,8 @@ from pydantic import SecretStr
 from sqlalchemy import Engine, text
 
 from gatepost.queue.scripts import assemble, read_clock
-from gatepost.revocation import KEY
-from gatepost.tls import TlsFiles, client_context
+from gatepost.trust.revocation import KEY
+from gatepost.trust.tls import TlsFiles, client_context
 from infra.dev.child import Child
 from infra.dev.configuration import write_configuration
 from infra.dev.engines import Engines, MariaServer, RedisServer

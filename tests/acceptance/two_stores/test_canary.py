@@ -19,9 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from gatepost.bundle import decode_bundle
-from gatepost.envelope import decode
-from gatepost.sealing import (
+from gatepost.trust.sealing import (
     CONTEXT_INFO,
     SUITE,
     Sealer,
@@ -30,6 +28,8 @@ from gatepost.sealing import (
     message_key,
     parse,
 )
+from gatepost.wire.bundle import decode_bundle
+from gatepost.wire.envelope import decode
 from infra.dev.place import session
 from infra.dev.ports import HOST
 from tests.acceptance.two_stores.rig import MESSAGES, Rig, accepted, post, submission

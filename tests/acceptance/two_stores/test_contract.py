@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from gatepost.tls import TlsFiles, client_context
+from gatepost.trust.tls import TlsFiles, client_context
 from infra.dev.ports import HOST
 from tests.acceptance.two_stores.by_hand import envelope
 from tests.acceptance.two_stores.rig import Rig, problem

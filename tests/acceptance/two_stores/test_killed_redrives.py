@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from main_server.messages.failed import service
 from main_server.messages.failed.repository import Selection
 from main_server.messages.failed.service import Order

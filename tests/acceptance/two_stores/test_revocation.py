@@ -10,8 +10,8 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from gatepost.revocation import KEY
-from gatepost.revoked import LIMIT_SECONDS
+from gatepost.trust.revocation import KEY
+from gatepost.trust.revoked import LIMIT_SECONDS
 from infra.dev.services import not_ready
 from main_server.ca.authority import utc_now
 from main_server.ca.revocation import renew_lists

@@ -12,10 +12,10 @@ from uuid import UUID
 
 import pytest
 
-from gatepost.contract import DeliveryOffer, Result, SettleItem, Settlement
 from gatepost.queue import Entry, Peeked, Place, Queue, Reason, connect
-from gatepost.revocation import KEY
-from gatepost.tls import TlsFiles
+from gatepost.trust.revocation import KEY
+from gatepost.trust.tls import TlsFiles
+from gatepost.wire.contract import DeliveryOffer, Result, SettleItem, Settlement
 from tests.acceptance.two_stores.fake_main import (
     DELIVER,
     SETTLE,

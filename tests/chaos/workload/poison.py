@@ -10,7 +10,6 @@ import secrets
 import time
 
 from gatepost.clock import Clock
-from gatepost.envelope import Envelope, encode
 from gatepost.ids import MessageIds
 from gatepost.queue import (
     Entry,
@@ -22,6 +21,7 @@ from gatepost.queue import (
     QueueUnreachable,
     connect,
 )
+from gatepost.wire.envelope import Envelope, encode
 from tests.chaos.history import Heard, History, Item
 
 LIFE_MS = 96 * 3600 * 1000

@@ -40,8 +40,8 @@ from functools import partial
 from pathlib import Path
 from uuid import UUID
 from sqlalchemy import select
-from gatepost.content import decode_content
-from gatepost.settings import load
+from gatepost.wire.content import decode_content
+from gatepost.config.settings import load
 from main_server.store.database import open_ledger
 from main_server.key_file import read_master_keys
 from main_server.keys.master import MasterKeys

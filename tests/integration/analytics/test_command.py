@@ -18,7 +18,7 @@ from analytics.settings import AnalyticsSettings, Spark
 from gatepost.cli.doctor.look import State
 from gatepost.cli.doctor.site import Part, Site
 from gatepost.cli.failure import Failure
-from gatepost.settings import load
+from gatepost.config.settings import load
 from infra.dev.jvm import find_driver, find_java
 from tests.integration.analytics.conftest import SHORT_LIVED, Ledger
 from tests.integration.analytics.days import Message, at

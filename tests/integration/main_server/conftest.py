@@ -17,15 +17,15 @@ from pydantic import SecretStr
 from sqlalchemy import Engine, select, text
 
 from gatepost.clock import Clock
-from gatepost.contract import (
+from gatepost.ids import id_ms
+from gatepost.wire.contract import (
     DeliverResult,
     DeliveryOffer,
     RegisterResult,
     SettleItem,
     Settlement,
 )
-from gatepost.envelope import Envelope, encode
-from gatepost.ids import id_ms
+from gatepost.wire.envelope import Envelope, encode
 from infra.dev.engines import MariaServer
 from main_server.keys.master import MasterKey, MasterKeys
 from main_server.keys.service import Keyring, open_keyring

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from sqlalchemy import Engine, text
 
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from main_server.ca import repository as domains
 from main_server.people.sessions import repository as session_rows
 from main_server.people.sessions import service as sessions

@@ -15,9 +15,9 @@ import httpx
 from sqlalchemy import Engine
 
 from gatepost.clock import Clock, from_ms
-from gatepost.identity import Identity, Role
 from gatepost.service.http import CERTIFICATE
 from gatepost.service.requests import RequestMetrics, Requests
+from gatepost.trust.identity import Identity, Role
 from main_server.api.context import Context
 from main_server.keys.service import Keyring
 from main_server.people.users.passwords import Passwords

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from gatepost.contract import Settlement
+from gatepost.wire.contract import Settlement
 from infra.dev.engines import Engines, MariaServer
 from main_server.keys.master import MasterKeys
 from main_server.keys.service import open_keyring

@@ -13,8 +13,8 @@ from sqlalchemy import Engine, select, update
 
 from gatepost.clock import Clock, from_ms, to_ms
 from gatepost.errors import Unavailable, UnknownCertificate
-from gatepost.identity import Identity, Role
-from gatepost.renewal import SURE_SECONDS
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.renewal import SURE_SECONDS
 from main_server.ca import repository
 from main_server.ca.authority import (
     Authority,

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.content import decode_content
-from gatepost.contract import DeliverResult, DeliveryOffer
-from gatepost.envelope import Envelope, encode
 from gatepost.errors import Invalid
 from gatepost.ids import id_ms
+from gatepost.wire.content import decode_content
+from gatepost.wire.contract import DeliverResult, DeliveryOffer
+from gatepost.wire.envelope import Envelope, encode
 from main_server.messages import repository
 from tests.factories import BODY, NUMBER, changed, ids
 from tests.integration.main_server.conftest import Room, offer, open_row, results

@@ -10,9 +10,9 @@ import pytest
 from cryptography.exceptions import InvalidTag
 from sqlalchemy import Connection, Engine, select, text
 
-from gatepost.content import decode_content
-from gatepost.envelope import Envelope
 from gatepost.errors import CannotOpen, KeysUnavailable
+from gatepost.wire.content import decode_content
+from gatepost.wire.envelope import Envelope
 from infra.dev.engines import Engines, MariaServer
 from main_server.keys import repository
 from main_server.keys.master import MasterKey, MasterKeys

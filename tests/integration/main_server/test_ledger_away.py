@@ -14,7 +14,10 @@ from sqlalchemy.exc import OperationalError, ProgrammingError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from gatepost.clock import Clock
-from gatepost.contract import (
+from gatepost.service.api import HotPosts, create_api
+from gatepost.service.requests import RequestMetrics, Requests
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.contract import (
     DeliverRequest,
     DeliveryOffer,
     RegisterRequest,
@@ -23,10 +26,7 @@ from gatepost.contract import (
     SettleRequest,
     encode_json,
 )
-from gatepost.envelope import encode
-from gatepost.identity import Identity, Role
-from gatepost.service.api import HotPosts, create_api
-from gatepost.service.requests import RequestMetrics, Requests
+from gatepost.wire.envelope import encode
 from infra.dev.engines import MariaServer
 from main_server.api import administrators as administrator
 from main_server.api.admin import clients

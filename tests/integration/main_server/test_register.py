@@ -9,9 +9,9 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from gatepost.contract import Registered, RegisterResult
-from gatepost.envelope import Envelope, encode
 from gatepost.ids import id_ms
+from gatepost.wire.contract import Registered, RegisterResult
+from gatepost.wire.envelope import Envelope, encode
 from main_server.messages import repository
 from main_server.messages.register import register
 from tests.factories import changed, ids

@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from redis.asyncio import Redis
 from sqlalchemy import Engine, select, update
 
-from gatepost.identity import Identity, Role
-from gatepost.revocation import CHANNEL, KEY, Reason, Revocations, decode_revocations
+from gatepost.trust.identity import Identity, Role
+from gatepost.trust.revocation import CHANNEL, KEY, Reason, Revocations, decode_revocations
 from infra.dev.engines import RedisServer
 from main_server.ca.authority import (
     Authority,

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from gatepost.clock import to_ms
-from gatepost.contract import Settlement
-from gatepost.envelope import encode
+from gatepost.wire.contract import Settlement
+from gatepost.wire.envelope import encode
 from main_server.messages.repository import ATTEMPTS_KEPT
 from tests.factories import changed
 from tests.integration.main_server.conftest import Room, open_row, settlement

@@ -14,7 +14,7 @@ from sqlalchemy import Engine, text
 
 from gatepost.cli.main import run
 from gatepost.errors import Invalid, TokenRefused
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from main_server.people import authenticator_repository as authenticators
 from main_server.people.authenticator_repository import Authenticator
 from main_server.people.users import links, repository, service

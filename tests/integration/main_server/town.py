@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 from sqlalchemy import Engine, text
 
 from gatepost.clock import Clock, from_ms, to_ms
-from gatepost.identity import Identity, Role
 from gatepost.ids import MessageIds, first_id_at
+from gatepost.trust.identity import Identity, Role
 from main_server.ca import repository as certificates
 from main_server.keys.service import Keyring
 from main_server.messages.reading.list_repository import Span

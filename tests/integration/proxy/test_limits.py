@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 import pytest
 from redis.asyncio import Redis
 
-from gatepost.bundle import KnownClient
 from gatepost.errors import RateLimited
 from gatepost.queue import connect
+from gatepost.wire.bundle import KnownClient
 from proxy.limits import Limits, Use
 from proxy.settings import RateLimiting
 from tests.factories import known_client

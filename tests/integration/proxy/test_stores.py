@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 import pytest
 from redis.asyncio import Redis
 
-from gatepost.contract import Registered, RegisterResult
 from gatepost.errors import OutcomeUnknown, Unavailable
 from gatepost.queue import Queues, connect
+from gatepost.wire.contract import Registered, RegisterResult
 from proxy.commit import Commit, Durability
 from proxy.stores import QueueStore, StoreRefused
 from tests.factories import ids

@@ -14,10 +14,10 @@ from redis.asyncio import Redis
 
 from gatepost.clock import Clock
 from gatepost.queue import connect
-from gatepost.revocation import CHANNEL, KEY
-from gatepost.revoked import open_view
 from gatepost.service.revocation import Bell, Poller, wake_up_loop
 from gatepost.service.revocation_sources import NoAnswer, RedisSource, redis_asked
+from gatepost.trust.revocation import CHANNEL, KEY
+from gatepost.trust.revoked import open_view
 from main_server.ca.revocation import publish
 from main_server.ca.watch import put
 from tests.heard import HeardLog

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from gatepost.envelope import decode, encode
 from gatepost.errors import CannotOpen, GatepostError
-from gatepost.identity import Role
+from gatepost.trust.identity import Role
+from gatepost.wire.envelope import decode, encode
 from main_server.ca.authority import Usage
 from proxy.admission import admit, admit_document
 from proxy.settings import Validation

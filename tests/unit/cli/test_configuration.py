@@ -12,7 +12,7 @@ from gatepost.cli import configuration
 from gatepost.cli.configuration import config_option, find_file
 from gatepost.cli.failure import Failure
 from gatepost.cli.main import app, run
-from gatepost.settings import ENVIRONMENT_NAMES
+from gatepost.config.settings import ENVIRONMENT_NAMES
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from gatepost.client.configuration import read_configuration
 from gatepost.client.enrolling import Enrolled
 from gatepost.client.errors import GatepostError, Problem, Refused, Unavailable
 from gatepost.client.keys import KEY_USED, make_request
-from gatepost.enrolment import Token, new_token
+from gatepost.wire.enrolment import Token, new_token
 from tests.unit.client.issuing import Issuing
 
 USED = Refused("Make a new key.", problem=Problem(KEY_USED, "", 422, "Make a new key."))

@@ -8,7 +8,7 @@ import yaml
 
 from gatepost.cli.holding import find_held
 from gatepost.cli.options import Options
-from gatepost.identity import Role
+from gatepost.trust.identity import Role
 from main_server.ca.authority import Usage
 from tests.factories import Pair, Pki, identity
 from tests.unit.client.gateway import Authority

@@ -8,7 +8,7 @@ from typing import Any
 from cryptography import x509
 
 from gatepost.client.files import Files
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
 from main_server.ca import founding
 from main_server.ca.authority import Authority, Order, Usage, new_key, new_serial, utc_now
 from main_server.ca.authority import load_authority as load

@@ -20,7 +20,7 @@ from gatepost.client.errors import (
     UnexpectedAnswer,
 )
 from gatepost.client.keys import KEY_USED, make_key, make_request
-from gatepost.enrolment import Token, new_token
+from gatepost.wire.enrolment import Token, new_token
 from main_server.ca.parts import to_pem
 from tests.unit.client.issuing import Issuing, smuggled
 

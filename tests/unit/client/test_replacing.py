@@ -12,7 +12,7 @@ from gatepost.client.errors import CertificateError, Problem, Refused, Unavailab
 from gatepost.client.files import Files
 from gatepost.client.keys import KEY_USED
 from gatepost.client.replacing import replace
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
 from main_server.ca.authority import Authority, Usage
 from main_server.ca.parts import to_pem
 from tests.forging import read_signer, subordinate

@@ -11,7 +11,7 @@ import yaml
 
 from gatepost.cli.configuring import disagreements
 from gatepost.cli.main import run
-from gatepost.settings import ENVIRONMENT_NAMES, load
+from gatepost.config.settings import ENVIRONMENT_NAMES, load
 from tests.backups import put_backup
 from worker.settings import WorkerSettings
 

@@ -14,13 +14,13 @@ from gatepost.cli.configuring import configured, settings_class
 from gatepost.cli.doctor.secrets import secrets_of
 from gatepost.cli.doctor.site import find_site
 from gatepost.cli.main import run
+from gatepost.config.settings import ServiceSettings, leaves
 from gatepost.install.configuration import (
     DATABASE_PASSWORDS,
     PASSPHRASE,
     REDIS_PASSWORDS,
     SAMPLES,
 )
-from gatepost.settings import ServiceSettings, leaves
 from infra.dev.paths import ROOT
 
 PACKAGES = ("gatepost", "proxy", "worker", "main_server", "portal", "analytics", "migrations")

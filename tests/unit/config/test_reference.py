@@ -2,7 +2,7 @@
 
 from gatepost.cli.configuring import configured, settings_class
 from gatepost.cli.reference import write_reference
-from gatepost.settings import leaves
+from gatepost.config.settings import leaves
 from infra.dev.paths import ROOT
 
 

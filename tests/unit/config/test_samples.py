@@ -9,8 +9,8 @@ import yaml
 from dotenv import dotenv_values
 
 from gatepost.cli.configuring import configured, disagreements, settings_class
+from gatepost.config.settings import ENVIRONMENT_NAMES, ServiceSettings, load
 from gatepost.install.configuration import SAMPLES
-from gatepost.settings import ENVIRONMENT_NAMES, ServiceSettings, load
 from infra.dev.paths import ROOT
 from main_server.tenants.domains.seeding import read_domains
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from analytics import schema
-from gatepost.bundle import Bundle
-from gatepost.envelope import Envelope
+from gatepost.wire.bundle import Bundle
+from gatepost.wire.envelope import Envelope
 from infra.dev.paths import ROOT
 from infra.site.privacy import declaration, form_of
 from main_server.store.tables import metadata

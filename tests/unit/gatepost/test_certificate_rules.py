@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ObjectIdentifier
 
 from gatepost.errors import BadIdentity
-from gatepost.identity import Certificate
+from gatepost.trust.identity import Certificate
 from tests.factories import Pki, identity
 from tests.forging import (
     CLIENT_AUTH,

@@ -6,7 +6,7 @@ import pytest
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
 
-from gatepost.derive import expand, extract
+from gatepost.trust.derive import expand, extract
 
 
 @pytest.mark.parametrize("size", [1, 16, 32, 64, 65, 200])

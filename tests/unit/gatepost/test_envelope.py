@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.decoding import Undecodable
-from gatepost.envelope import decode, encode, trace_of
+from gatepost.wire.envelope import decode, encode, trace_of
 from tests import factories
 
 RING = factories.keyring()

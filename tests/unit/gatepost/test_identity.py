@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatepost.errors import BadIdentity
-from gatepost.identity import OURS_ALONE, Certificate, Identity, Role, parse_uri
+from gatepost.trust.identity import OURS_ALONE, Certificate, Identity, Role, parse_uri
 from main_server.ca.authority import utc_now
 from tests.factories import Pki, identity
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from gatepost import key_exchange
 from gatepost.errors import ConfigurationError
-from gatepost.identity import Role
-from gatepost.key_exchange import check_curves, keep_to_curves
-from gatepost.tls import browser_context, check_shown, client_context, server_context
+from gatepost.trust import key_exchange
+from gatepost.trust.identity import Role
+from gatepost.trust.key_exchange import check_curves, keep_to_curves
+from gatepost.trust.tls import browser_context, check_shown, client_context, server_context
 from main_server.ca.authority import Usage
 from tests.factories import Pair, Pki, identity
 from tests.hostile.hellos import (
@@ -168,7 +168,7 @@ def test_a_later_python_is_told_by_its_own_way(monkeypatch: pytest.MonkeyPatch) 
 def test_a_library_that_does_not_keep_to_it_is_refused_at_the_start(
     monkeypatch: pytest.MonkeyPatch, server: Pair
 ) -> None:
-    monkeypatch.setattr("gatepost.tls.keep_to_curves", lambda _context: None)
+    monkeypatch.setattr("gatepost.trust.tls.keep_to_curves", lambda _context: None)
     for make in (
         lambda: server_context(server.files, ignored),
         lambda: browser_context(server.files, ignored),

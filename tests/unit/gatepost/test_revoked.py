@@ -11,13 +11,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gatepost.anchors import listed_number
 from gatepost.clock import Clock
 from gatepost.errors import RevokedCertificate, Unavailable, UnknownCertificate
-from gatepost.identity import Certificate
-from gatepost.revocation import Revocations
-from gatepost.revoked import LIMIT_SECONDS, NotBelieved, Revoked, open_view
-from gatepost.tls import read_trusted
+from gatepost.trust.anchors import listed_number
+from gatepost.trust.identity import Certificate
+from gatepost.trust.revocation import Revocations
+from gatepost.trust.revoked import LIMIT_SECONDS, NotBelieved, Revoked, open_view
+from gatepost.trust.tls import read_trusted
 from main_server.ca.authority import new_serial
 from main_server.ca.crl import LIFETIME
 from tests.factories import Pair, Pki, identity

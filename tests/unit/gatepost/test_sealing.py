@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gatepost import sealing
-from gatepost.content import Content, decode_content, encode_content
-from gatepost.envelope import Envelope
 from gatepost.errors import CannotOpen, Unavailable
 from gatepost.ids import first_id_at
-from gatepost.sealing import Sealer, SealingKey, parse
+from gatepost.trust import sealing
+from gatepost.trust.sealing import Sealer, SealingKey, parse
+from gatepost.wire.content import Content, decode_content, encode_content
+from gatepost.wire.envelope import Envelope
 from main_server.keys.service import Keyring
 from tests import factories
 from tests.factories import BODY, NUMBER, changed, envelope

@@ -7,8 +7,8 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
+from gatepost.config.settings import ENVIRONMENT_NAMES, ServiceSettings, load, misnamed
 from gatepost.errors import ConfigurationError
-from gatepost.settings import ENVIRONMENT_NAMES, ServiceSettings, load, misnamed
 from main_server.settings import DatabaseOnly, MainServerSettings, StoresOnly
 from proxy.settings import ProxySettings
 from worker.settings import WorkerSettings

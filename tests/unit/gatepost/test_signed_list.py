@@ -11,10 +11,10 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gatepost.revocation import Reason, Revocations
-from gatepost.revoked import Revoked, key_id
 from gatepost.service.revocation import Poller
-from gatepost.signed_list import SignedList, read_list
+from gatepost.trust.revocation import Reason, Revocations
+from gatepost.trust.revoked import Revoked, key_id
+from gatepost.trust.signed_list import SignedList, read_list
 from main_server.ca.authority import new_serial
 from main_server.ca.crl import LIFETIME, Entry, build_crl
 from main_server.ca.parts import authority_key
@@ -88,7 +88,7 @@ async def test_it_is_read_once_and_beside_the_loop(
         threads.append(threading.get_ident())
         return read_list(der, issuers)
 
-    monkeypatch.setattr("gatepost.revoked.read_list", noted)
+    monkeypatch.setattr("gatepost.trust.revoked.read_list", noted)
     state, reading = issuer.state(), asyncio.Lock()
     pollers = [Poller(Told(state), view, reading=reading) for _ in range(3)]
     assert sorted(await asyncio.gather(*(one.poll() for one in pollers))) == [False, False, True]

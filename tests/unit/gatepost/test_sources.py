@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gatepost.config.settings import ENVIRONMENT_NAMES, load, load_with_origins
 from gatepost.errors import ConfigurationError
-from gatepost.settings import ENVIRONMENT_NAMES, load, load_with_origins
 from main_server.settings import DatabaseOnly, MainServerSettings
 from proxy.settings import ProxySettings
 from tests.unit.gatepost.test_settings import FILES, MAIN, PROXY, WORKER, Tree, with_
@@ -94,7 +94,7 @@ def test_whoever_may_not_look_there_does_without(
     file = written({"database": {"host": "db"}}, "main_server/config.yaml")
     (file.parent / "credentials").mkdir()
     (file.parent / "credentials" / "database.password").write_text(SECRET)
-    monkeypatch.setattr("gatepost.sources._may_look", lambda _: False)
+    monkeypatch.setattr("gatepost.config.sources._may_look", lambda _: False)
     assert load(DatabaseOnly, file).database.address().password == ""
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from gatepost.config.settings import load
+from gatepost.config.strict_yaml import parse_yaml
 from gatepost.errors import ConfigurationError
-from gatepost.settings import load
-from gatepost.strict_yaml import parse_yaml
 from main_server.tenants.domains.seeding import read_domains
 from proxy.settings import ProxySettings
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gatepost.errors import ConfigurationError
-from gatepost.identity import Role
-from gatepost.tls import TlsFiles, client_context, server_context
+from gatepost.trust.identity import Role
+from gatepost.trust.tls import TlsFiles, client_context, server_context
 from main_server.ca.authority import Usage
 from tests.factories import Pair, Pki, identity
 

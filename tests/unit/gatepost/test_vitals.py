@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from gatepost import vitals
-from gatepost.vitals import Answered, Tally, decode_vitals, encode_vitals
+from gatepost.wire import vitals
+from gatepost.wire.vitals import Answered, Tally, decode_vitals, encode_vitals
 from tests.factories import vitals_of
 
 

@@ -17,7 +17,7 @@ from tests.hostile.readers import Reader, list_readers, run, slip_of
 SEED, COUNT = 15, 20_000
 ROOMS = ("gatepost", "proxy", "worker", "main_server", "portal", "analytics")
 DECODES = re.compile(r"\bmsgspec\.(json|msgpack)\.(decode|Decoder)\b|\byaml\.(safe_)?load\b")
-READ_HERE = {Path("gatepost/decoding.py"), Path("gatepost/strict_yaml.py")}
+READ_HERE = {Path("gatepost/decoding.py"), Path("gatepost/config/strict_yaml.py")}
 
 
 @pytest.fixture(scope="module")

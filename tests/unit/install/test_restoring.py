@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gatepost.config.settings import load
 from gatepost.install import plans
 from gatepost.install.authority import CA, FOUNDED
 from gatepost.install.configuration import ETC, MASTER_KEY, PASSPHRASE
@@ -13,7 +14,6 @@ from gatepost.install.placing import CURRENT, version_at
 from gatepost.install.restoring import LIST, Saved, check
 from gatepost.install.shipped import Release
 from gatepost.install.steps import Failure, carry_out
-from gatepost.settings import load
 from main_server.backup.settings import BackupSettings
 from tests.unit.install.pretended import Pretended
 

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from gatepost.clock import from_ms
-from gatepost.contract import DeliveryOffer, Registered, Result
-from gatepost.envelope import Envelope, encode
+from gatepost.wire.contract import DeliveryOffer, Registered, Result
+from gatepost.wire.envelope import Envelope, encode
 from main_server.messages import deliver, register
 from main_server.messages.arrivals import Arrival, arrive
 from main_server.messages.repository import Claim, Standing

@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
-from gatepost.contract import decode_deliver_request, decode_register_request, decode_settle_request
 from gatepost.errors import GatepostError
+from gatepost.wire.contract import (
+    decode_deliver_request,
+    decode_register_request,
+    decode_settle_request,
+)
 from main_server.api.internal.messages import MAX_BYTES, read_items
 from tests.hostile.bodies import repeated
 from tests.hostile.stalls import STALL_SECONDS, inherent_stall

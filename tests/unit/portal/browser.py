@@ -16,9 +16,9 @@ import httpx
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from gatepost.clock import to_ms
-from gatepost.people import UserRole
 from gatepost.service.access_tokens import Claims, Signer, mint
 from gatepost.service.requests import RequestMetrics, Requests
+from gatepost.wire.people import UserRole
 from portal.app import create_app
 from portal.assets import Assets
 from portal.context import Context

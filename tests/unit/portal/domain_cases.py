@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from gatepost.audited import AuditAction, AuditCheck, AuditEntry, AuditPage, Detail
-from gatepost.domains import Domain
+from gatepost.wire.audited import AuditAction, AuditCheck, AuditEntry, AuditPage, Detail
+from gatepost.wire.domains import Domain
 from portal.filters import Filters
 from tests.unit.portal import kept_cases
 from tests.unit.portal.hostile import HOSTILE, NOW, OPTIONS, WRONG

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gatepost.holders import (
+from gatepost.wire.holders import (
     Certificate,
     CertificateDetail,
     CertificatePage,

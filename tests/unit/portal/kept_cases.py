@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gatepost.retention import Hold, Kept
+from gatepost.wire.retention import Hold, Kept
 from tests.unit.portal.hostile import HOSTILE, NOW, WRONG
 
 KEPT: dict[str, Any] = {

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from tests.unit.portal.browser import Browser
 
 NOW = "2026-11-18T10:00:00.000Z"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gatepost.clock import iso, to_ms
-from gatepost.expiry import stage_of
-from gatepost.people import UserRole
+from gatepost.trust.expiry import stage_of
+from gatepost.wire.people import UserRole
 from main_server.ca.authority import utc_now
 from tests.factories import Pki, identity
 from tests.unit.portal.browser import Browser

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from portal.forms import MAX_BYTES
 from tests.unit.portal.browser import ORIGIN, Browser
 from tests.unit.portal.holder_cases import CERTIFICATE, DETAIL, ISSUED, SERIAL

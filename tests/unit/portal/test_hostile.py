@@ -9,7 +9,7 @@ from urllib.parse import quote_from_bytes
 
 import pytest
 
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from portal.forms import FIELD
 from tests.acceptance.portal.routes import PORTAL_ROUTES
 from tests.unit.portal.browser import ORIGIN, Browser

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from tests.unit.portal.browser import KEPT, Browser
 
 CLIENT = "/clients/example.com:a/kept"

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from gatepost.errors import GatepostError, OutcomeUnknown, Unavailable
-from gatepost.people import Person, SignIn, Tokens
+from gatepost.wire.people import Person, SignIn, Tokens
 from portal.main_server import MainServer
 from tests.unit.portal.browser import PERSON
 

@@ -4,8 +4,8 @@ from uuid import uuid4
 
 import pytest
 
-from gatepost.people import UserRole
 from gatepost.service.access_tokens import Claims
+from gatepost.wire.people import UserRole
 from portal.menu import menu_for
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from tests.unit.portal.browser import Browser
 
 ID = str(UUID(int=7))

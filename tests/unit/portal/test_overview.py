@@ -8,7 +8,7 @@ import pytest
 
 from gatepost.errors import TooManyTries
 from gatepost.insight.words import figure
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from portal import streams
 from portal.charts import line
 from portal.pages import overview as page

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from portal import cookies
 from tests.unit.portal.browser import Browser
 

@@ -6,19 +6,11 @@ from uuid import uuid4
 import pytest
 from jinja2 import StrictUndefined
 
-from gatepost.holders import Ending
-from gatepost.overview import (
-    ExpiresSoon,
-    Flow,
-    OfDomain,
-    Overview,
-    Part,
-    Process,
-    Waiting,
-)
-from gatepost.people import Account, PasswordLink, Person, SecondStep, UserRole
 from gatepost.service.access_tokens import Claims
-from gatepost.shown import (
+from gatepost.wire.holders import Ending
+from gatepost.wire.overview import ExpiresSoon, Flow, OfDomain, Overview, Part, Process, Waiting
+from gatepost.wire.people import Account, PasswordLink, Person, SecondStep, UserRole
+from gatepost.wire.shown import (
     FailedReason,
     FailedReasons,
     Listed,

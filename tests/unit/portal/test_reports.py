@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 import pytest
 
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from tests.unit.portal.browser import Browser
 from tests.unit.portal.report_cases import EMPTY, reports
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import httpx
 
-from gatepost.bundle import KnownClient
 from gatepost.errors import KeyReused, OutcomeUnknown, RateLimited, StillUnderWay, Unavailable
 from gatepost.logs import Log
 from gatepost.service.http import CERTIFICATE
 from gatepost.service.requests import Context, RequestMetrics, Requests
+from gatepost.wire.bundle import KnownClient
 from proxy.batch import accept_batch
 from proxy.depths import Depths
 from proxy.edge import Edge

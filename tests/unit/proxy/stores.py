@@ -4,8 +4,8 @@ import asyncio
 from typing import Any
 from uuid import UUID
 
-from gatepost.contract import Registered, RegisterResult
-from gatepost.envelope import Envelope
+from gatepost.wire.contract import Registered, RegisterResult
+from gatepost.wire.envelope import Envelope
 from proxy.breaker import MISSES_TO_OPEN, Breaker
 from proxy.commit import Commit, Durability
 from proxy.stores import StoreRefused, StoreUnknown

@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from gatepost.bundle import KnownDomain
 from gatepost.errors import Invalid, Malformed, TooLarge, UnsupportedMediaType
+from gatepost.wire.bundle import KnownDomain
 from proxy.batch import MAX_BATCH_BYTES, MAX_ITEMS, MAX_LINE_BYTES
 from proxy.depths import RETRY_AFTER_SECONDS
 from proxy.endpoints import BATCH

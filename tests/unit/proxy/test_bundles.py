@@ -10,10 +10,10 @@ import httpx
 import msgspec
 import pytest
 
-from gatepost.bundle import TIME_HEADER, Bundle
 from gatepost.clock import Clock
 from gatepost.errors import ConfigurationError, Unavailable, UnknownCertificate
 from gatepost.service.redis import RedisWatch
+from gatepost.wire.bundle import TIME_HEADER, Bundle
 from proxy.bundles import BundleCache, bundle_loop
 from proxy.senders import Senders
 from tests.factories import Pki, bundle, identity, known_client

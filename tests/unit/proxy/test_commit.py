@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gatepost.contract import Registered, RegisterResult
 from gatepost.errors import OutcomeUnknown, Unavailable
+from gatepost.wire.contract import Registered, RegisterResult
 from proxy.commit import SECOND_STORE_SECONDS, Durability, State, verdict
 from tests.heard import settled
 from tests.unit.proxy.stores import REFUSED, REGISTERED, UNKNOWN, Stores, answer, bare_envelope

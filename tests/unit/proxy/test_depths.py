@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gatepost.bundle import KnownDomain
 from gatepost.errors import Backlogged
 from gatepost.queue import QueueUnavailable
+from gatepost.wire.bundle import KnownDomain
 from proxy.depths import Depths, depths_loop
 from proxy.senders import Senders
 from tests.factories import bundle

@@ -8,7 +8,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from gatepost.bundle import KnownDomain
+from gatepost.wire.bundle import KnownDomain
 from proxy.endpoints import MESSAGES, create_reading_api
 from tests.factories import DOMAIN, bundle, known_client
 from tests.unit.proxy.caller import RETRY_AFTER, Caller, message

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from gatepost.clock import Clock
-from gatepost.envelope import Envelope
 from gatepost.errors import Unavailable, UnknownCertificate
 from gatepost.ids import id_ms
 from gatepost.queue import Queues
 from gatepost.service.tracing import Kind, Sampling, Span, Tracer
 from gatepost.trace import is_recorded, recorded, trace_id
+from gatepost.wire.envelope import Envelope
 from proxy.admission import Submission
 from proxy.commit import Durability
 from proxy.intake import Intake, Trace

@@ -8,10 +8,10 @@ from uuid import UUID
 
 import pytest
 
-from gatepost.contract import Registered, RegisterResult
-from gatepost.envelope import Envelope
 from gatepost.errors import GatepostError, KeyReused, OutcomeUnknown, StillUnderWay, Unavailable
 from gatepost.queue import QueueUnavailable
+from gatepost.wire.contract import Registered, RegisterResult
+from gatepost.wire.envelope import Envelope
 from proxy.admission import Submission
 from proxy.claims import Claim, Standing
 from proxy.commit import SECOND_STORE_SECONDS, Commit, Durability

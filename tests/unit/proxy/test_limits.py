@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from gatepost.bundle import KnownClient
 from gatepost.errors import RateLimited
+from gatepost.wire.bundle import KnownClient
 from proxy.limits import Limits, Use, rate_headers
 from proxy.settings import RateLimiting
 from tests.factories import known_client

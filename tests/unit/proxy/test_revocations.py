@@ -9,8 +9,8 @@ import pytest
 
 from gatepost.clock import Clock
 from gatepost.errors import RevokedCertificate, Unavailable
-from gatepost.revocation import encode_revocations
-from gatepost.revoked import Revoked, open_view
+from gatepost.trust.revocation import encode_revocations
+from gatepost.trust.revoked import Revoked, open_view
 from proxy.revocations import RevocationsCache
 from tests.factories import Pair, identity
 from tests.heard import HeardLog, until

@@ -7,10 +7,10 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gatepost.bundle import Bundle, KnownAnchor, KnownClient
 from gatepost.errors import BadIdentity, IdentityMismatch, Unavailable, UnknownCertificate
-from gatepost.identity import INFRASTRUCTURE_DOMAIN, Certificate, Role
-from gatepost.renewal import SURE_SECONDS
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN, Certificate, Role
+from gatepost.wire.bundle import Bundle, KnownAnchor, KnownClient
+from gatepost.wire.renewal import SURE_SECONDS
 from proxy.senders import Senders
 from tests.factories import DOMAIN, Pair, Pki, bundle, changed, identity, known_client
 from tests.partner import PartnerCa

@@ -6,9 +6,9 @@ import httpx
 import pytest
 
 from gatepost.clock import iso
-from gatepost.envelope import Envelope, encode
 from gatepost.errors import NotFound, Unavailable
 from gatepost.queue import Peeked, Place, QueueUnavailable
+from gatepost.wire.envelope import Envelope, encode
 from proxy.statuses import Statuses
 from tests import factories
 from tests.factories import CLIENT_ID, identity

@@ -8,14 +8,6 @@ from uuid import UUID
 import httpx
 import pytest
 
-from gatepost.contract import (
-    RegisterAnswer,
-    Registered,
-    RegisterResult,
-    decode_register_request,
-    encode_json,
-)
-from gatepost.envelope import decode
 from gatepost.errors import OutcomeUnknown, Unavailable
 from gatepost.queue import (
     Entry,
@@ -26,6 +18,14 @@ from gatepost.queue import (
     QueueUnavailable,
     QueueUnreachable,
 )
+from gatepost.wire.contract import (
+    RegisterAnswer,
+    Registered,
+    RegisterResult,
+    decode_register_request,
+    encode_json,
+)
+from gatepost.wire.envelope import decode
 from proxy.breaker import MISSES_TO_OPEN
 from proxy.commit import Commit, Durability
 from proxy.stores import LedgerStore, QueueStore, StoreRefused, StoreUnknown

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from gatepost.identity import Role
 from gatepost.service import acceptor, crowd, http
 from gatepost.service.asgi import Receive, Scope, Send, respond
 from gatepost.service.crowd import Crowd
 from gatepost.service.live import Live
 from gatepost.service.requests import RequestMetrics, Requests
 from gatepost.service.serving import serve
-from gatepost.tls import client_context, server_context
+from gatepost.trust.identity import Role
+from gatepost.trust.tls import client_context, server_context
 from main_server.ca.authority import Usage
 from tests.factories import Pair, Pki, identity
 from tests.heard import HeardLog, until

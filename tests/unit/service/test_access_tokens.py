@@ -15,7 +15,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from gatepost.errors import NotSignedIn
-from gatepost.people import UserRole
 from gatepost.service.access_tokens import (
     LIFETIME,
     MOST_CLIENTS,
@@ -25,6 +24,7 @@ from gatepost.service.access_tokens import (
     mint,
     verify,
 )
+from gatepost.wire.people import UserRole
 
 KEY = Ed25519PrivateKey.generate()
 SIGNER = Signer("k1", KEY)

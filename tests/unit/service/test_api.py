@@ -8,9 +8,9 @@ import pytest
 from fastapi import APIRouter, FastAPI, Request
 
 from gatepost.errors import NotFound, UnknownCertificate
-from gatepost.identity import Identity, Role
 from gatepost.service.api import allow, create_api
 from gatepost.service.requests import RequestMetrics, Requests
+from gatepost.trust.identity import Identity, Role
 from tests.factories import identity
 from tests.heard import HeardLog
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gatepost.config.settings import Listen
 from gatepost.service import entry, sockets
-from gatepost.settings import Listen
 from tests.unit.service.test_supervisor import free_ports, tiny
 
 

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from prometheus_client import REGISTRY
 
-from gatepost.collector import SampledTracing, Tracing
+from gatepost.config.collector import SampledTracing, Tracing
 from gatepost.errors import ConfigurationError
 from gatepost.service import exporting as module
 from gatepost.service.exporting import exporting
@@ -239,7 +239,7 @@ def test_in_production_spans_leave_the_machine_by_tls_alone() -> None:
 
 
 def test_without_its_packages_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gatepost.collector.find_spec", lambda _name: None)
+    monkeypatch.setattr("gatepost.config.collector.find_spec", lambda _name: None)
     Tracing().check()
     with pytest.raises(ConfigurationError, match=r"gatepost\[server,tracing\]"):
         Tracing(endpoint="https://collector").check()

@@ -6,10 +6,10 @@ from typing import Any
 import uvicorn
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gatepost.identity import Certificate
-from gatepost.revoked import Revoked
 from gatepost.service.http import MutualTls
 from gatepost.service.live import Live, State
+from gatepost.trust.identity import Certificate
+from gatepost.trust.revoked import Revoked
 from tests.factories import Pair, Pki, identity
 from tests.forging import odd_certificates, read_signer
 from tests.heard import HeardLog

@@ -12,12 +12,12 @@ import pytest
 
 from gatepost.clock import Clock
 from gatepost.errors import ConfigurationError
-from gatepost.identity import Certificate, Role
 from gatepost.service.asgi import respond
 from gatepost.service.live import Live
 from gatepost.service.replaced import Replaced
 from gatepost.service.serving import serve
-from gatepost.tls import TlsFiles, client_context
+from gatepost.trust.identity import Certificate, Role
+from gatepost.trust.tls import TlsFiles, client_context
 from main_server.ca.authority import Usage
 from tests.factories import Pair, Pki, identity
 from tests.heard import HeardLog

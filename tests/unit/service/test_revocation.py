@@ -9,11 +9,11 @@ from contextlib import AsyncExitStack
 import pytest
 
 from gatepost.errors import RevokedCertificate, Unavailable
-from gatepost.revocation import Revocations
-from gatepost.revoked import NotBelieved, Revoked
 from gatepost.service.revocation import Bell, Poller, poll_loop
 from gatepost.service.revocation_sources import NoAnswer, Source
-from gatepost.tls import read_trusted
+from gatepost.trust.revocation import Revocations
+from gatepost.trust.revoked import NotBelieved, Revoked
+from gatepost.trust.tls import read_trusted
 from tests.factories import Pair
 from tests.heard import HeardLog, until
 from tests.hostile.starving import starve, watched
@@ -194,7 +194,7 @@ async def test_without_an_answer_the_view_grows_old_and_says_so_once(
     view: Revoked, issuer: Issuer, pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gatepost.service.revocation.POLL_SECONDS", 0.02)
-    monkeypatch.setattr("gatepost.revoked.LIMIT_SECONDS", 0.1)
+    monkeypatch.setattr("gatepost.trust.revoked.LIMIT_SECONDS", 0.1)
     source = Told(issuer.state())
     async with Watched(view, source) as watched:
         await until(lambda: confirmed(view))

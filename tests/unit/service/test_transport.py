@@ -10,12 +10,12 @@ import pytest
 import pytest_asyncio
 
 from gatepost.clock import Clock
-from gatepost.identity import Certificate, Role
-from gatepost.revoked import Revoked, open_view
+from gatepost.config.settings import MainServer
 from gatepost.service.calls import main_server_client
 from gatepost.service.replaced import Replaced
-from gatepost.settings import MainServer
-from gatepost.tls import TlsFiles, server_context
+from gatepost.trust.identity import Certificate, Role
+from gatepost.trust.revoked import Revoked, open_view
+from gatepost.trust.tls import TlsFiles, server_context
 from main_server.ca.authority import Usage
 from tests.factories import Pair, identity
 from tests.heard import HeardLog, until

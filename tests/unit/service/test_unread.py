@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import uvloop
 
-from gatepost.identity import Role
 from gatepost.service import connection, sockets, writing
 from gatepost.service.asgi import Receive, Scope, Send, respond
 from gatepost.service.http import PIPELINED
 from gatepost.service.live import Live
 from gatepost.service.serving import serve
-from gatepost.tls import browser_context
+from gatepost.trust.identity import Role
+from gatepost.trust.tls import browser_context
 from main_server.ca.authority import Usage
 from tests.factories import Pki, identity
 from tests.heard import HeardLog, until

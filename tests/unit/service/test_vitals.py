@@ -9,7 +9,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from gatepost.service import vitals
 from gatepost.service.ops import helpful, needed
 from gatepost.service.vitals import Voice, vitals_loop
-from gatepost.vitals import CHANNEL, Vitals, decode_vitals
+from gatepost.wire.vitals import CHANNEL, Vitals, decode_vitals
 from tests.heard import until
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from prometheus_client import Counter, Gauge
 
+from gatepost.config.settings import Listen, Server, ServiceSettings
 from gatepost.errors import ConfigurationError
 from gatepost.service import entry, supervisor
 from gatepost.service.asgi import Receive, Scope, Send, respond
@@ -20,7 +21,6 @@ from gatepost.service.live import Live
 from gatepost.service.ops import Checks, helpful, needed
 from gatepost.service.serving import serve
 from gatepost.service.supervisor import Child
-from gatepost.settings import Listen, Server, ServiceSettings
 
 
 class TinySettings(ServiceSettings):

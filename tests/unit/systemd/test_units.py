@@ -13,8 +13,8 @@ from pydantic import SecretStr
 from analytics.settings import AnalyticsSettings, Reports
 from gatepost.cli.failure import EXIT_OF_KIND
 from gatepost.cli.main import run
+from gatepost.config.settings import ServiceSettings, named
 from gatepost.service import supervisor
-from gatepost.settings import ServiceSettings, named
 from main_server.retention.settings import RetentionSettings
 from main_server.settings import MainServerSettings
 from portal.settings import PortalSettings

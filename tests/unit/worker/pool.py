@@ -11,7 +11,8 @@ from uuid import UUID
 import httpx
 
 from gatepost.clock import Clock
-from gatepost.contract import (
+from gatepost.queue import Delivery, Reason
+from gatepost.wire.contract import (
     DeliverAnswer,
     DeliverResult,
     DeliveryOffer,
@@ -22,8 +23,7 @@ from gatepost.contract import (
     decode_settle_request,
     encode_json,
 )
-from gatepost.queue import Delivery, Reason
-from gatepost.vitals import Tally
+from gatepost.wire.vitals import Tally
 from tests.factories import ids
 from tests.heard import HeardLog
 from worker.breaker import Breaker

@@ -6,10 +6,10 @@ from uuid import UUID
 import httpx
 import pytest
 
-from gatepost.contract import Result, Settlement
+from gatepost.config.settings import MainServer
 from gatepost.queue import QueueUnavailable, Reason
 from gatepost.service.supervisor import GRACE_SECONDS
-from gatepost.settings import MainServer
+from gatepost.wire.contract import Result, Settlement
 from tests.unit.worker.pool import Worker, delivery
 from worker.delivering import BATCH_SECONDS, LEASE_SECONDS
 from worker.main_server import Outage

@@ -8,7 +8,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from gatepost.contract import DeliverAnswer, DeliverResult, Result, encode_json
+from gatepost.wire.contract import DeliverAnswer, DeliverResult, Result, encode_json
 from tests.factories import ids
 from tests.unit.worker.pool import FakeMain, delivery
 from worker.main_server import MainServer, Outage

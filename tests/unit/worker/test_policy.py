@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatepost.contract import DeliverResult, Result
 from gatepost.queue import Reason
+from gatepost.wire.contract import DeliverResult, Result
 from tests.factories import ids
 from worker.policy import Decision, Outcome, decide, retry_delay
 from worker.settings import Pool

@@ -5,8 +5,8 @@ from typing import Any
 
 import httpx
 
-from gatepost.contract import Result
 from gatepost.queue import Delivery, QueueUnavailable
+from gatepost.wire.contract import Result
 from tests.heard import HeardLog, until
 from tests.unit.worker.pool import FakeQueue, Worker, delivery
 from worker.delivering import BATCH

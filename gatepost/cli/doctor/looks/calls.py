@@ -8,10 +8,10 @@ import httpx
 
 from gatepost.cli.doctor.look import Finding, Look, fine, unknown, wrong
 from gatepost.cli.doctor.site import Site
+from gatepost.config.settings import MainServer
 from gatepost.errors import ConfigurationError
-from gatepost.identity import Role
-from gatepost.settings import MainServer
-from gatepost.tls import client_context
+from gatepost.trust.identity import Role
+from gatepost.trust.tls import client_context
 
 SECONDS = 4.0
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from cryptography import x509
 
-from gatepost.certificates import Unreadable, read_certificates
 from gatepost.cli.doctor.look import Finding, Look, fine, unknown, warning, wrong
 from gatepost.cli.doctor.looks.reissue import reissue
 from gatepost.cli.doctor.site import Site
 from gatepost.cli.words import duration, validity
-from gatepost.expiry import stage_of
-from gatepost.renewal import renewable_from
-from gatepost.settings import ServiceSettings, named, value_of
+from gatepost.config.settings import ServiceSettings, named, value_of
+from gatepost.trust.certificates import Unreadable, read_certificates
+from gatepost.trust.expiry import stage_of
+from gatepost.wire.renewal import renewable_from
 
 
 def see_certificates(site: Site) -> Iterator[Finding]:

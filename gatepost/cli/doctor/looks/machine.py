@@ -6,8 +6,8 @@ from pathlib import Path
 
 from gatepost.cli.doctor.look import Finding, Look, fine, unknown, warning, wrong
 from gatepost.cli.doctor.site import Site
+from gatepost.config.settings import ServiceSettings, leaves, named, value_of
 from gatepost.room import existing
-from gatepost.settings import ServiceSettings, leaves, named, value_of
 
 FULL, ALMOST_FULL = 0.95, 0.80
 _FILE = "file://"

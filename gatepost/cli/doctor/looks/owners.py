@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gatepost.cli.doctor.look import Finding, Look, fine, wrong
 from gatepost.cli.doctor.site import Site
-from gatepost.settings import ServiceSettings, named, value_of
+from gatepost.config.settings import ServiceSettings, named, value_of
 
 OWN = ("cert_file", "key_file", "ca_file", "crl_file", "backup_file", "folder")
 RUN_BY = {"backup": "main_server", "retention": "main_server"}

@@ -8,8 +8,8 @@ from typing import Any
 from gatepost.cli.doctor.look import Finding, Look, fine, unknown, warning, wrong
 from gatepost.cli.doctor.processes import core_limit, holders, listening, of_service
 from gatepost.cli.doctor.site import TEMPLATES, Part, Site
+from gatepost.config.settings import Listen, ServiceSettings
 from gatepost.decoding import Undecodable, decode_json
-from gatepost.settings import Listen, ServiceSettings
 
 SECONDS = 3.0
 PROCESSES = "processes"

@@ -16,8 +16,8 @@ from redis.exceptions import AuthenticationError, NoPermissionError, RedisError
 from gatepost.cli.doctor.look import CantTell, Finding, Look, fine, warning, wrong
 from gatepost.cli.doctor.site import Site
 from gatepost.clock import LEAP_MS, WORTH_NOTING_MS
+from gatepost.config.settings import Redis as RedisSettings
 from gatepost.queue import QueueError, connect
-from gatepost.settings import Redis as RedisSettings
 
 T = TypeVar("T")
 SECONDS = 4.0

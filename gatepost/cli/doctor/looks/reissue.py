@@ -14,9 +14,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from gatepost.certificates import find_extension
 from gatepost.errors import BadIdentity
-from gatepost.identity import Certificate, Identity, Role
+from gatepost.trust.certificates import find_extension
+from gatepost.trust.identity import Certificate, Identity, Role
 
 
 def reissue(leaf: x509.Certificate, cert: Path, key: Path, ca: Path | None) -> str:

@@ -7,8 +7,8 @@ from pydantic import SecretStr
 
 from gatepost.cli.doctor.look import Finding, Look, fine, unknown, warning, wrong
 from gatepost.cli.doctor.site import Part, Site
+from gatepost.config.settings import ServiceSettings, named
 from gatepost.errors import ConfigurationError
-from gatepost.settings import ServiceSettings, named
 
 AS_ROOT = "sudo gatepost doctor"
 

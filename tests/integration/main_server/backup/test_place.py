@@ -11,8 +11,8 @@ import msgspec
 import pytest
 from sqlalchemy import text
 
+from gatepost.config.settings import load
 from gatepost.room import free_at
-from gatepost.settings import load
 from main_server.backup.content import MANIFEST, Opened, find, name_of, write_manifest
 from main_server.backup.sealed import BackupKey, read_salt
 from main_server.backup.settings import BackupSettings

@@ -14,11 +14,11 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import OperationalError
 
 from gatepost.clock import Clock
-from gatepost.identity import Identity, Role
 from gatepost.logs import Log
 from gatepost.queue import connect
-from gatepost.revocation import Reason
 from gatepost.service.api import create_api
+from gatepost.trust.identity import Identity, Role
+from gatepost.trust.revocation import Reason
 from main_server.api.admin import certificates, clients, tokens, withdrawing
 from main_server.ca.authorities import Authorities
 from main_server.ca.authority import utc_now

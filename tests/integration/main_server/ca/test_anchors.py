@@ -13,13 +13,13 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 from sqlalchemy import update
 
-from gatepost.anchors import listed_number
-from gatepost.bundle import KnownClient
 from gatepost.clock import from_ms, to_ms
 from gatepost.errors import BadOrder, Invalid, KeyUsedBefore
-from gatepost.identity import Identity, Role
-from gatepost.renewal import sign_renewal
-from gatepost.revocation import Reason
+from gatepost.trust.anchors import listed_number
+from gatepost.trust.identity import Identity, Role
+from gatepost.trust.revocation import Reason
+from gatepost.wire.bundle import KnownClient
+from gatepost.wire.renewal import sign_renewal
 from main_server.ca import repository
 from main_server.ca.anchors import service
 from main_server.ca.anchors.repository import list_anchors

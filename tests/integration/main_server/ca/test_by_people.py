@@ -19,8 +19,8 @@ from fastapi import Depends
 from sqlalchemy import bindparam, text
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.identity import Identity, Role
 from gatepost.service.api import create_api
+from gatepost.trust.identity import Identity, Role
 from main_server.api.admin import certificates, clients, endings, tokens, withdrawing
 from main_server.api.admin.endings import list_endings
 from main_server.audit.repository import read_head

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 from sqlalchemy import func, select
 
 from gatepost.cli.failure import EXIT_OF_KIND
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
 from main_server.ca.authorities import Authorities
 from main_server.ca.authority import new_key, utc_now
 from main_server.ca.requests import Asked, grant

@@ -8,7 +8,7 @@ import pytest
 from cryptography import x509
 
 from gatepost.errors import ConfigurationError
-from gatepost.revocation import Reason
+from gatepost.trust.revocation import Reason
 from main_server.ca import founding, revocation
 from main_server.ca.authorities import Authorities
 from main_server.ca.crl import REBUILT_EVERY

@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from sqlalchemy import select
 
 from gatepost.errors import KeyUsedBefore, NotYet, RevokedCertificate, UnknownCertificate
-from gatepost.identity import Identity, Role
-from gatepost.renewal import sign_renewal
-from gatepost.revocation import Reason
+from gatepost.trust.identity import Identity, Role
+from gatepost.trust.revocation import Reason
+from gatepost.wire.renewal import sign_renewal
 from main_server.ca import renewal, revocation
 from main_server.ca.authorities import Authorities
 from main_server.ca.authority import Authority, Usage, utc_now

@@ -14,7 +14,7 @@ from cryptography.x509 import ocsp
 from sqlalchemy import Connection, insert, select, update
 
 from gatepost.errors import ConfigurationError
-from gatepost.revocation import Revocations, encode_revocations
+from gatepost.trust.revocation import Revocations, encode_revocations
 from main_server.ca import recovery
 from main_server.ca.authority import new_key, utc_now
 from main_server.ca.crl import REBUILT_EVERY

@@ -10,7 +10,6 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from sqlalchemy import Engine
 
-from gatepost.enrolment import Token, new_token, parse_token, token_hash
 from gatepost.errors import (
     BadSigningRequest,
     KeyUsedBefore,
@@ -19,9 +18,10 @@ from gatepost.errors import (
     RevokedCertificate,
     TokenRefused,
 )
-from gatepost.identity import Identity, Role
-from gatepost.people import UserRole
-from gatepost.renewal import sign_renewal
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.enrolment import Token, new_token, parse_token, token_hash
+from gatepost.wire.people import UserRole
+from gatepost.wire.renewal import sign_renewal
 from main_server.audit.names import actor_of
 from main_server.ca.authorities import Authorities
 from main_server.ca.authority import Authority, utc_now

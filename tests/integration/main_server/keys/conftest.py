@@ -17,9 +17,9 @@ import pytest
 from sqlalchemy import Engine, insert, select, text
 
 from gatepost.clock import Clock
-from gatepost.content import decode_content
-from gatepost.contract import Result
-from gatepost.envelope import Envelope
+from gatepost.wire.content import decode_content
+from gatepost.wire.contract import Result
+from gatepost.wire.envelope import Envelope
 from infra.dev.engines import Engines, MariaServer
 from main_server.keys import repository
 from main_server.keys.master import MasterKeys, read_master_keys

@@ -13,10 +13,10 @@ import pytest
 from sqlalchemy import Connection, text
 
 from gatepost.clock import to_ms
-from gatepost.contract import Registered
-from gatepost.envelope import Envelope, encode
 from gatepost.errors import CannotOpen, KeysUnavailable
 from gatepost.ids import id_ms
+from gatepost.wire.contract import Registered
+from gatepost.wire.envelope import Envelope, encode
 from infra.dev.engines import MariaServer
 from main_server.keys import repository
 from main_server.keys.data_keys import BELIEVED_SECONDS

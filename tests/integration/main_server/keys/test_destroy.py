@@ -11,8 +11,8 @@ import msgspec
 import pytest
 from sqlalchemy import text
 
-from gatepost.envelope import encode
 from gatepost.errors import CannotOpen, NotFound
+from gatepost.wire.envelope import encode
 from infra.dev.engines import MariaServer
 from main_server.keys import destroy as module
 from main_server.keys import repository

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from gatepost.envelope import Envelope
 from gatepost.errors import NotFound
+from gatepost.wire.envelope import Envelope
 from main_server.keys import reencrypt as module
 from main_server.keys.destroyed_repository import kid_of, list_destroyed
 from main_server.keys.reencrypt import NotAllMoved, reencrypt

@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import text
 
 from gatepost.clock import Clock, to_ms
-from gatepost.content import decode_content
-from gatepost.envelope import Envelope
 from gatepost.errors import CannotOpen, KeysUnavailable
 from gatepost.logs import Log
+from gatepost.wire.content import decode_content
+from gatepost.wire.envelope import Envelope
 from infra.dev.engines import MariaServer
 from main_server.keys import loop, repository, service_keys
 from main_server.keys.backup.content import read_backup

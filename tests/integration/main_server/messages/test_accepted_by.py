@@ -3,8 +3,8 @@
 import pytest
 from msgspec import Raw
 
-from gatepost.contract import Settlement
-from gatepost.envelope import encode
+from gatepost.wire.contract import Settlement
+from gatepost.wire.envelope import encode
 from tests.integration.main_server.conftest import Room, settlement
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from gatepost.contract import Settlement
-from gatepost.envelope import Envelope
+from gatepost.wire.contract import Settlement
+from gatepost.wire.envelope import Envelope
 from main_server.messages import repository
 from main_server.messages.arrivals import duplicate_row
 from main_server.store.database import transact

@@ -12,8 +12,8 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import Connection, Engine, create_engine, text
 
-from gatepost.contract import Settlement
-from gatepost.envelope import Envelope
+from gatepost.wire.contract import Settlement
+from gatepost.wire.envelope import Envelope
 from infra.dev.engines import Engines, MariaServer
 from main_server.keys.master import MasterKeys
 from main_server.keys.service import open_keyring

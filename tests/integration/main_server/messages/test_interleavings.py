@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gatepost.contract import Settlement
-from gatepost.envelope import Envelope
+from gatepost.wire.contract import Settlement
+from gatepost.wire.envelope import Envelope
 from main_server.keys.rows import repository as bodies
 from main_server.messages.failed import service
 from main_server.store.database import transact

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from gatepost.contract import Settlement
-from gatepost.envelope import Envelope
+from gatepost.wire.contract import Settlement
+from gatepost.wire.envelope import Envelope
 from main_server.messages.failed import service
 from tests.factories import changed
 from tests.integration.main_server.conftest import Room, offer, open_row, results, settlement

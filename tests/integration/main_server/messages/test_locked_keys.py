@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from sqlalchemy import Table, select, update
 
-from gatepost.contract import Result
-from gatepost.envelope import Envelope, encode
+from gatepost.wire.contract import Result
+from gatepost.wire.envelope import Envelope, encode
 from main_server.keys.service import open_keyring
 from main_server.keys.service_keys import replace as replace_key
 from main_server.store.database import transact

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import Connection, Engine, event, select
 from sqlalchemy.exc import OperationalError
 
-from gatepost.contract import Settlement
-from gatepost.envelope import Envelope
+from gatepost.wire.contract import Settlement
+from gatepost.wire.envelope import Envelope
 from main_server.store.tables import messages
 from tests.integration.main_server.conftest import Room, engine_of, results, settlement
 

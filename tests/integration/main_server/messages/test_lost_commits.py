@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from gatepost.contract import Settlement
-from gatepost.envelope import Envelope
+from gatepost.wire.contract import Settlement
+from gatepost.wire.envelope import Envelope
 from infra.dev.engines import MariaServer
 from tests.integration.main_server.conftest import Room, engine_of, results, settlement
 from tests.wire import Fault, Wire

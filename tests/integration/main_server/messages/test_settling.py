@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatepost.contract import Settlement
+from gatepost.wire.contract import Settlement
 from main_server.messages import repository
 from main_server.messages.repository import ATTEMPTS_KEPT
 from tests.integration.main_server.conftest import Room, offer, settlement

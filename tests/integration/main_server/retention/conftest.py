@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Connection, Engine, insert, select, text
 
-from gatepost.envelope import Envelope
+from gatepost.wire.envelope import Envelope
 from infra.dev.engines import Engines, MariaServer
 from main_server.messages.partitions import partition_name, reorganize
 from main_server.retention import prove as proving

@@ -6,10 +6,10 @@ from uuid import uuid4
 
 import pytest
 
-from gatepost.contract import Settlement
-from gatepost.envelope import Envelope
 from gatepost.errors import CannotOpen, NotFound
 from gatepost.ids import first_id_at
+from gatepost.wire.contract import Settlement
+from gatepost.wire.envelope import Envelope
 from main_server.keys.destroy import plan
 from main_server.messages.failed import service as failed
 from main_server.messages.failed.repository import Selection

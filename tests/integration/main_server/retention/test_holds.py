@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import text
 
-from gatepost.domains import DomainSettings
 from gatepost.errors import AnotherNeeded, Invalid, NotFound
+from gatepost.wire.domains import DomainSettings
 from infra.dev.engines import MariaServer
 from main_server.retention import service
 from main_server.retention.deleting import delete_part

@@ -6,8 +6,8 @@ from time import monotonic
 import pytest
 from sqlalchemy import Connection, text
 
-from gatepost.contract import Result
-from gatepost.envelope import Envelope
+from gatepost.wire.contract import Result
+from gatepost.wire.envelope import Envelope
 from main_server.keys import repository
 from main_server.keys.backup.standing import renew_backup
 from main_server.retention.days import DAY

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine
 
 from gatepost.errors import NameTaken
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
 from main_server.ca.repository import add_domain
 from main_server.store.database import transact
 from main_server.tenants.clients.service import Change, change, ensure

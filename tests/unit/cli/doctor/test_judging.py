@@ -23,9 +23,9 @@ from gatepost.cli.doctor.looks.programs import (
 from gatepost.cli.doctor.looks.redis import judge_time, judge_version
 from gatepost.cli.doctor.site import Part, Site
 from gatepost.cli.doctor.systemd import Systemd, units_of
+from gatepost.config.settings import ServiceSettings, named
 from gatepost.install.shipped import shipped_file
 from gatepost.room import existing
-from gatepost.settings import ServiceSettings, named
 from main_server.commands.doctor import ledger
 from main_server.commands.doctor.keys import judge_list
 from main_server.commands.doctor.nights import judge_age

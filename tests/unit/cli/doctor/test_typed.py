@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from gatepost.cli.doctor.looks.reissue import reissue
 from gatepost.cli.doctor.site import Site
 from gatepost.cli.doctor.typed import AGAIN, as_typed, own_command
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
 from main_server.ca.authority import Order, Usage, load_authority, new_key, utc_now
 from main_server.ca.founding import init_authority
 from tests.factories import HOSTS

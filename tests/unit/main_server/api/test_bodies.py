@@ -3,7 +3,7 @@
 import pytest
 
 from gatepost.errors import Malformed
-from gatepost.holders import TokenOrder
+from gatepost.wire.holders import TokenOrder
 from main_server.api.bodies import decode
 
 

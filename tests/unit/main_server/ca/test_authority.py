@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from gatepost.errors import ConfigurationError
-from gatepost.identity import Role
+from gatepost.trust.identity import Role
 from main_server.ca.authority import (
     Order,
     Usage,

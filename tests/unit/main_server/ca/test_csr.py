@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
 
 from gatepost.errors import BadOrder, BadSigningRequest
-from gatepost.identity import OURS_ALONE, Identity, Role
+from gatepost.trust.identity import OURS_ALONE, Identity, Role
 from main_server.ca.authority import Order, Usage, new_key
 from main_server.ca.csr import MAX_BYTES, key_for, read_csr
 from main_server.ca.profiles import PROFILES, make_order

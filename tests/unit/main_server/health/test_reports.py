@@ -6,7 +6,7 @@ import pytest
 
 from gatepost.errors import Invalid
 from gatepost.insight.shapes import LastRun
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from main_server.api.portal.reports import MOST_DAYS, NOBODYS, days_of, for_domain, wanted_by
 from main_server.messages.reading.scope import Asked
 from main_server.people.users.viewer import Viewer

@@ -16,8 +16,8 @@ from pydantic import SecretStr
 from sqlalchemy import Engine
 
 from gatepost.cli.main import run
-from gatepost.envelope import encode
 from gatepost.queue import Entry, Queues, connect
+from gatepost.wire.envelope import encode
 from main_server.commands import intake as pausing
 from main_server.commands.queue import purging
 from main_server.keys.repository import read_time

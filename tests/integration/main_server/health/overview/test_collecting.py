@@ -13,12 +13,12 @@ from redis.asyncio import Redis
 from sqlalchemy import Engine
 
 from gatepost.clock import Clock, from_ms, to_ms
-from gatepost.domains import DomainSettings
-from gatepost.identity import Identity, Role
 from gatepost.queue import Entry, Queues, connect
 from gatepost.service.ops import helpful, needed
 from gatepost.service.vitals import Voice, vitals_loop
-from gatepost.vitals import CHANNEL
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.domains import DomainSettings
+from gatepost.wire.vitals import CHANNEL
 from main_server.health.overview import repository
 from main_server.health.overview.collecting import Collector
 from main_server.health.overview.heard import heard_loop

@@ -9,8 +9,8 @@ import pytest
 from fastapi import Depends
 from sqlalchemy import Engine, text
 
-from gatepost.people import UserRole
 from gatepost.service.api import create_api
+from gatepost.wire.people import UserRole
 from main_server.api.portal import overview as endpoints
 from main_server.api.portal.overview import NOTED_FOR
 from main_server.people.users.viewer import Viewer

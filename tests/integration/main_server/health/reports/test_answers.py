@@ -11,7 +11,7 @@ from sqlalchemy import Engine, select
 
 from gatepost.clock import Clock
 from gatepost.service.requests import RequestMetrics
-from gatepost.vitals import Answered, encode_vitals
+from gatepost.wire.vitals import Answered, encode_vitals
 from main_server.health.overview.heard import Heard
 from main_server.health.reports import answers as kept
 from main_server.health.reports.repository import forget_answers, put_answers

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from gatepost.contract import Settlement
+from gatepost.wire.contract import Settlement
 from main_server.messages.failed import service
 from main_server.messages.failed.repository import Redrive, Selection, find_redrive
 from main_server.messages.failed.service import Order

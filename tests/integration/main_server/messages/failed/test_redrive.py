@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import Connection
 from sqlalchemy.exc import ProgrammingError
 
-from gatepost.contract import DeliveryOffer, Settlement
 from gatepost.errors import Invalid, NotFound
 from gatepost.queue import Delivery, Queues, connect
+from gatepost.wire.contract import DeliveryOffer, Settlement
 from infra.dev.engines import MariaServer
 from main_server.keys import repository
 from main_server.keys.data_keys import day_of

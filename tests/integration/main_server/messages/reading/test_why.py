@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from gatepost.cli.main import run
-from gatepost.contract import Settlement
-from gatepost.envelope import Envelope, encode
 from gatepost.errors import NotFound, Unavailable
 from gatepost.queue import Entry, Queues, connect
+from gatepost.wire.contract import Settlement
+from gatepost.wire.envelope import Envelope, encode
 from main_server.messages.reading.documents import message_document
 from main_server.messages.reading.story import Story, story_of
 from main_server.people.users.viewer import Viewer

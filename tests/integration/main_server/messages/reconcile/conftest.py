@@ -11,9 +11,9 @@ from redis.asyncio import Redis
 from sqlalchemy import Engine, delete
 
 from gatepost.clock import Clock
-from gatepost.contract import DeliveryOffer, Result
-from gatepost.envelope import Envelope, decode, encode
 from gatepost.queue import Delivery, Entry, Queue, Queues, connect
+from gatepost.wire.contract import DeliveryOffer, Result
+from gatepost.wire.envelope import Envelope, decode, encode
 from main_server.messages.reconcile.loop import ReconcileMetrics
 from main_server.messages.reconcile.to_ledger import ToLedger
 from main_server.messages.reconcile.to_queue import ToQueue

@@ -11,8 +11,8 @@ from sqlalchemy import Engine, delete
 from sqlalchemy.dialects.mysql import insert
 
 from gatepost.clock import from_ms
-from gatepost.envelope import Envelope
 from gatepost.queue import Queues, connect
+from gatepost.wire.envelope import Envelope
 from infra.dev.engines import MariaServer, RedisServer
 from main_server.messages.reconcile.loop import TICK_SECONDS, Reconciler
 from main_server.store.database import Ledger, transact

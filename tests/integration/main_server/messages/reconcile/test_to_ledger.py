@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gatepost.envelope import Envelope, encode
 from gatepost.queue import Entry, QueueUnavailable
+from gatepost.wire.envelope import Envelope, encode
 from main_server.messages import repository
 from main_server.messages.reconcile.to_ledger import Drained
 from tests.factories import changed, ids, keyring

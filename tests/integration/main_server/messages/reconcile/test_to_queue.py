@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from gatepost.clock import from_ms, to_ms
-from gatepost.content import decode_content
-from gatepost.envelope import Envelope
 from gatepost.queue import Place, Queue, Queues
+from gatepost.wire.content import decode_content
+from gatepost.wire.envelope import Envelope
 from main_server.messages.reconcile.to_queue import OVERDUE_MS, ToQueue
 from main_server.store.tables import STATUSES
 from tests.factories import BODY, NUMBER, changed

@@ -14,10 +14,10 @@ from sqlalchemy import Engine, event, insert, text
 
 from gatepost.clock import Clock, from_ms, to_ms
 from gatepost.errors import AnotherNeeded, KeysUnavailable, NotFound, NotYet
-from gatepost.identity import INFRASTRUCTURE_DOMAIN, Identity, Role, parse_uri
-from gatepost.people import UserRole
 from gatepost.service.api import create_api
 from gatepost.service.requests import RequestMetrics, Requests
+from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN, Identity, Role, parse_uri
+from gatepost.wire.people import UserRole
 from main_server.api.admin.subjects import create_router
 from main_server.api.portal.messages import NUMBERS_AT_ONCE
 from main_server.audit.names import actor_of

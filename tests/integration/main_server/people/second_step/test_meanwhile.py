@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from gatepost.errors import NotSignedIn, WrongCode
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from main_server.keys.service import Keyring
 from main_server.people.second_step import codes, service
 from main_server.people.second_step.service import Given

@@ -11,7 +11,7 @@ import pytest
 from fastapi.routing import APIRoute
 from sqlalchemy import text
 
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from main_server.keys import service_keys
 from main_server.keys.master import MasterKeys
 from main_server.keys.service import Keyring

@@ -11,8 +11,8 @@ from fastapi.routing import APIRoute
 from sqlalchemy import text
 
 from gatepost.errors import NotSignedIn
-from gatepost.people import UserRole
 from gatepost.service.access_tokens import Claims, mint
+from gatepost.wire.people import UserRole
 from main_server.keys.service import Keyring
 from main_server.people.sessions.backoff import Kind
 from main_server.people.sessions.proof import FRESH, prove_by_password

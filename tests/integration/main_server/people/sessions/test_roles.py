@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from fastapi.routing import APIRoute
 
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from main_server.process import create_app
 from tests.acceptance.test_roles import routes_of
 from tests.integration.main_server.new_people import People

@@ -9,8 +9,8 @@ from sqlalchemy import insert
 
 from gatepost.clock import from_ms
 from gatepost.errors import NotFound
-from gatepost.identity import Identity, Role
-from gatepost.people import UserRole
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.people import UserRole
 from main_server.api.portal import people as administering
 from main_server.people.users import service
 from main_server.people.users.service import NewUser, Rights

@@ -14,7 +14,6 @@ from sqlalchemy import Engine
 
 from gatepost.cli.main import run
 from gatepost.clock import Clock, from_ms, to_ms
-from gatepost.domains import DomainSettings
 from gatepost.errors import (
     Invalid,
     NameTaken,
@@ -23,7 +22,8 @@ from gatepost.errors import (
     TokenRefused,
     WrongCredentials,
 )
-from gatepost.identity import Identity, Role
+from gatepost.trust.identity import Identity, Role
+from gatepost.wire.domains import DomainSettings
 from main_server.audit.list_repository import Filters
 from main_server.audit.search import Query, entries
 from main_server.ca import repository as certificates

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatepost.vitals import MOST_BYTES, encode_vitals
+from gatepost.wire.vitals import MOST_BYTES, encode_vitals
 from main_server.health.overview import heard as module
 from main_server.health.overview.heard import FORGOTTEN_SECONDS, Counted, Heard
 from tests.factories import vitals_of

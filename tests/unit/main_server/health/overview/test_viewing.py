@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatepost.bundle import KnownDomain
 from gatepost.clock import from_ms
-from gatepost.overview import Overview
-from gatepost.people import UserRole
 from gatepost.queue import Stats
 from gatepost.service.ops import helpful, needed
+from gatepost.wire.bundle import KnownDomain
+from gatepost.wire.overview import Overview
+from gatepost.wire.people import UserRole
 from main_server.health.overview.collecting import Sample, Snapshot
 from main_server.health.overview.heard import Counted
 from main_server.health.overview.repository import Expiring, Survey

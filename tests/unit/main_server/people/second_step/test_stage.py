@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from gatepost.errors import Invalid, SecondStepMissing, SecondStepWanted
-from gatepost.people import UserRole
+from gatepost.wire.people import UserRole
 from main_server.people.second_step.stage import Stage, is_demanded, refusal_at, stage_of
 
 NOW = datetime(2026, 11, 18, 20, 0)

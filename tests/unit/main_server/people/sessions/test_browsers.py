@@ -8,9 +8,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from gatepost.errors import NotSignedIn
-from gatepost.people import UserRole
 from gatepost.service import access_tokens
 from gatepost.service.access_tokens import Claims, Signer
+from gatepost.wire.people import UserRole
 from main_server.people.sessions.browsers import LIFETIME, known, mint
 
 SIGNER = Signer("k1", Ed25519PrivateKey.generate())

@@ -8,10 +8,10 @@ from functools import cached_property
 import msgspec
 from cryptography import x509
 
-from gatepost.certificates import read_certificate
 from gatepost.decoding import json_decoder
-from gatepost.identity import Identity, Role
-from gatepost.sealing import SealingKey
+from gatepost.trust.certificates import read_certificate
+from gatepost.trust.identity import Identity, Role
+from gatepost.trust.sealing import SealingKey
 
 TIME_HEADER = "x-gatepost-time"
 """The main server's time in milliseconds, on each answer about the bundle."""

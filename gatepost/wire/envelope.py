@@ -1,6 +1,6 @@
 """The envelope: a message's immutable form on its way from the edge to the ledger.
 
-All that can be read of a message travels sealed (gatepost.sealing); the rest is what routing,
+All that can be read of a message travels sealed (gatepost.trust.sealing); the rest is what routing,
 retries and tracing need. The encoding is one JSON object, so that it can be put into a call
 unparsed.
 """

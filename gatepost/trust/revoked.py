@@ -20,14 +20,14 @@ from pathlib import Path
 
 from cryptography import x509
 
-from gatepost.certificates import reading
 from gatepost.clock import Clock
 from gatepost.errors import RevokedCertificate, Unavailable, UnknownCertificate
-from gatepost.identity import Certificate
 from gatepost.loops import at_home
-from gatepost.revocation import Revocations
-from gatepost.signed_list import SignedList, read_list
-from gatepost.tls import read_trusted
+from gatepost.trust.certificates import reading
+from gatepost.trust.identity import Certificate
+from gatepost.trust.revocation import Revocations
+from gatepost.trust.signed_list import SignedList, read_list
+from gatepost.trust.tls import read_trusted
 
 LIMIT_SECONDS = 1.0
 

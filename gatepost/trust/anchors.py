@@ -7,9 +7,9 @@ our lists of what is revoked name it by a number of ours.
 
 from cryptography import x509
 
-from gatepost.certificate_rules import FOR_CALLING, check_rules
-from gatepost.certificates import find_extension
 from gatepost.errors import BadIdentity
+from gatepost.trust.certificate_rules import FOR_CALLING, check_rules
+from gatepost.trust.certificates import find_extension
 
 _FIRST_BIT = 1 << 127
 

@@ -15,10 +15,15 @@ from hashlib import sha256
 
 from cryptography import x509
 
-from gatepost.anchors import find_named, listed_number
-from gatepost.certificate_rules import FOR_BEING_CALLED, FOR_CALLING, check_rules, is_issued_by
-from gatepost.certificates import Unreadable, find_extension, read_certificate
 from gatepost.errors import BadIdentity
+from gatepost.trust.anchors import find_named, listed_number
+from gatepost.trust.certificate_rules import (
+    FOR_BEING_CALLED,
+    FOR_CALLING,
+    check_rules,
+    is_issued_by,
+)
+from gatepost.trust.certificates import Unreadable, find_extension, read_certificate
 
 INFRASTRUCTURE_DOMAIN = "gatepost"
 

@@ -15,10 +15,10 @@ from typing import Any, Self
 
 from cryptography import x509
 
-from gatepost.certificates import Unreadable, key_of, read_certificates
 from gatepost.errors import BadIdentity, ConfigurationError
-from gatepost.identity import Certificate, Role
-from gatepost.key_exchange import check_curves, keep_to_curves
+from gatepost.trust.certificates import Unreadable, key_of, read_certificates
+from gatepost.trust.identity import Certificate, Role
+from gatepost.trust.key_exchange import check_curves, keep_to_curves
 
 
 @dataclass(frozen=True, slots=True)

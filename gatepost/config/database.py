@@ -1,14 +1,14 @@
 """The settings of a connection to the ledger: a URL, or its parts.
 
-Apart from gatepost.settings, since only those who talk to a database have SQLAlchemy loaded.
+Apart from gatepost.config.settings, since only those who talk to a database have SQLAlchemy loaded.
 """
 
 from pydantic import SecretStr, model_validator
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from gatepost.config.settings import Block, Port, refuse_both
 from gatepost.safety import password_faults
-from gatepost.settings import Block, Port, refuse_both
 
 NIGHTLY_LOCK = "gatepost.analytics"
 """Of the database: the nightly job and a backup are never made beside each other."""

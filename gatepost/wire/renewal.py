@@ -11,7 +11,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from gatepost.certificates import key_of
+from gatepost.trust.certificates import key_of
 
 _SIGNED = b"gatepost renewal v1\0"
 

@@ -20,9 +20,9 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
-from gatepost.derive import expand
 from gatepost.errors import CannotOpen, Unavailable
 from gatepost.ids import id_ms
+from gatepost.trust.derive import expand
 
 SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
 CONTEXT_INFO = b"gatepost sealing context v1"

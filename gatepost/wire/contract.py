@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from gatepost.decoding import json_decoder
-from gatepost.envelope import Ms
+from gatepost.wire.envelope import Ms
 
 MAX_ITEMS = 1000
 NO_ENVELOPE = msgspec.Raw()

@@ -15,8 +15,8 @@ from typing import Any
 
 from dotenv import dotenv_values
 
+from gatepost.config.strict_yaml import parse_yaml
 from gatepost.errors import ConfigurationError
-from gatepost.strict_yaml import parse_yaml
 
 CREDENTIALS = "CREDENTIALS_DIRECTORY"
 BESIDE = "credentials"

@@ -8,8 +8,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, ObjectIdentifier
 
-from gatepost.certificates import Unreadable, find_extension, key_of, reading, signed_by
 from gatepost.errors import BadIdentity
+from gatepost.trust.certificates import Unreadable, find_extension, key_of, reading, signed_by
 
 FOR_CALLING, FOR_BEING_CALLED = ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH
 RSA_BITS = 3072

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
+from gatepost.config.settings import Block
 from gatepost.errors import ConfigurationError
-from gatepost.key_exchange import keep_to_curves
 from gatepost.safety import private_file_faults
-from gatepost.settings import Block
+from gatepost.trust.key_exchange import keep_to_curves
 
 _ENDPOINT = r"^https?://(\[[0-9a-fA-F:.]+\]|[^/\s:@\[\]]+)(:[0-9]{1,5})?$"
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}

@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Meta
 
 from gatepost.bounds import MOST_DAYS, MOST_MINUTES
-from gatepost.identity import Role
-from gatepost.revocation import Reason
+from gatepost.trust.identity import Role
+from gatepost.trust.revocation import Reason
 
 
 class CertificateOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

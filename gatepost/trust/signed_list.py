@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
 
-from gatepost.certificates import (
+from gatepost.clock import to_ms
+from gatepost.trust.certificates import (
     Unreadable,
     find_extension,
     key_of,
@@ -21,7 +22,6 @@ from gatepost.certificates import (
     reading,
     signed_by,
 )
-from gatepost.clock import to_ms
 
 
 @dataclass(frozen=True, slots=True)

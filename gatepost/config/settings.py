@@ -1,8 +1,8 @@
 """Settings: one frozen pydantic class for each service, composed of the blocks here.
 
-Read in the entry point, from the sources of `gatepost.sources`, the environment under the names of
-the table below. All mistakes are told at once, and no value is repeated in them: it may be a
-secret.
+Read in the entry point, from the sources of `gatepost.config.sources`, the environment under the
+names of the table below. All mistakes are told at once, and no value is repeated in them: it may be
+a secret.
 """
 
 import os
@@ -14,11 +14,11 @@ from urllib.parse import quote, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
+from gatepost.config.sources import read_sources
 from gatepost.errors import ConfigurationError
 from gatepost.mistakes import did_you_mean, is_plain, nearest, of_pydantic
 from gatepost.safety import private_file_faults, url_password_faults
-from gatepost.sources import read_sources
-from gatepost.tls import TlsFiles, check_files, check_shown
+from gatepost.trust.tls import TlsFiles, check_files, check_shown
 
 ENVIRONMENT_NAMES = {
     "GATEPOST_ENVIRONMENT": "environment",

@@ -1,0 +1,1 @@
+"""Where settings come from, and the blocks that services compose theirs of."""
