@@ -9,11 +9,13 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
+from proxy.limits import AGAIN_SECONDS
 from tests.acceptance.site import MANY
 from tests.acceptance.two_stores.rig import MESSAGES, Rig, post, problem, submission
 from tests.heard import wait_until
 
 RATE, BURST = 100, 150
+STALLED = RATE * AGAIN_SECONDS
 
 
 @contextmanager
@@ -78,7 +80,9 @@ def test_processes_together_grant_no_more_than_the_rate(
         else:
             wait_until(lambda: durability(two_processes) == "full")
         answers, took = flood(two_processes, 4.0)
-    assert answers[202] <= (BURST + RATE * took) * 1.1
+    # Where a busy machine's Redis stalls, each grants its share by itself for a second, and what
+    # the shared bucket has saved up meanwhile is granted after that.
+    assert answers[202] <= BURST + RATE * took + STALLED
     assert answers[202] >= RATE * took * 0.6, "and hardly less"
     assert answers[429] > answers[202] / 10
 
