@@ -105,7 +105,7 @@ class Desk:
         """Wait until a page has no need to say how old it is."""
         async with asyncio.timeout(WAIT):
             while (await self.get("/messages"))["as_of"] is not None:
-                await asyncio.sleep(0.02)
+                pass
 
     async def listed(self) -> list[str]:
         page = await self.get("/messages")
