@@ -18,7 +18,7 @@ GROUP = "gatepost.commands"
 
 
 class NotInstalled(ImportError):
-    """A library that a command wants. `extras` of ours bring it."""
+    """A library that a command wants is missing. Our `extras` bring it."""
 
     def __init__(self, module: str, extras: str) -> None:
         super().__init__(f"{module} is not installed", name=module)
@@ -26,14 +26,14 @@ class NotInstalled(ImportError):
 
 
 def needs(*modules: str, extras: str = "server") -> None:
-    """For the module of an entry point: raises NotInstalled unless these can be imported."""
+    """Raise NotInstalled unless these modules can be imported; for the module of an entry point."""
     for module in modules:
         if find_spec(module) is None:
             raise NotInstalled(module, extras)
 
 
 class Commands(TyperGroup):
-    """The built-in commands and those of the services."""
+    """The built-in commands and those that the services add."""
 
     group = GROUP
 
@@ -53,7 +53,7 @@ class Commands(TyperGroup):
         return super().get_command(ctx, cmd_name)
 
     def _add(self, entry: EntryPoint) -> None:
-        """Whatever a module does when it is imported, it breaks its own command alone."""
+        """Add an entry point's command; whatever its module does on import breaks that alone."""
         try:
             added = entry.load()
             added.rich_markup_mode = None
@@ -67,13 +67,13 @@ class Commands(TyperGroup):
 
 
 def _command(added: Any, name: str) -> Any:
-    """A group; or, of an application whose only command has the entry's name, that command."""
+    """Return the application as a group, or its only command if that has the entry's name."""
     names = [command.name for command in added.registered_commands]
     return get_command(added) if names == [name] else get_group(added)
 
 
 class Joined(TyperGroup):
-    """A group that every machine has, and beside it what a machine of the gateway has."""
+    """A group that every machine has, joined by what a machine of the gateway adds to it."""
 
     group: str
 

@@ -1,4 +1,4 @@
-"""Where a command finds the settings that it isn't told: the one place that decides it.
+"""Finds the settings that a command isn't told: the one place that decides where they are.
 
 What `--config` or `--folder` names comes first, then the environment, if it says where the stores
 are; then /etc/gatepost; then the checkout that this folder is in, if its stack runs. Nothing else
@@ -17,12 +17,12 @@ from gatepost.cli.failure import Failure
 
 FOLDER = Path("/etc/gatepost")
 STORES = ("DATABASE_URL", "DB_HOST", "REDIS_URL", "REDIS_HOST")
-"""What of the environment says where a store is."""
+"""The variables of the environment that say where a store is."""
 
 
 def config_option(whose: str, *services: str) -> Any:
-    """The option `--config` of a command that wants the settings of one of these services: the
-    first of which there are any."""
+    """Return the option `--config` of a command that wants the settings of one of these services:
+    of the first that has any."""
 
     def find(ctx: typer.Context, given: Path | None) -> Path | None:
         if given is not None or ctx.resilient_parsing:
@@ -39,9 +39,10 @@ def config_option(whose: str, *services: str) -> Any:
 
 def find_file(*services: str) -> Path | None:
     """Return the file of settings; None if there is none in our folder and the environment says
-    where the stores are. What the environment says wins over a file, as it does for services.
+    where the stores are. A file in our folder comes first; the environment wins over it when it is
+    read, as it does for services.
 
-    Raises Failure if nobody says it.
+    Raise Failure if nobody says where the settings are.
     """
     if (found := _first(FOLDER, services)) is not None:
         return found
@@ -55,13 +56,13 @@ def find_file(*services: str) -> Path | None:
 
 
 def file_of(folder: Path, service: str) -> Path:
-    """SERVICE/config.yaml, or SERVICE.yaml, as `./dev up` writes them."""
+    """Return SERVICE/config.yaml in the folder, or SERVICE.yaml, as `./dev up` writes it."""
     whole, flat = folder / service / "config.yaml", folder / f"{service}.yaml"
     return flat if flat.is_file() and not whole.exists() else whole
 
 
 def checkouts_of(here: Path) -> Iterator[Path]:
-    """The folders of settings of the checkouts that a folder is in.
+    """Yield the folders of settings of the checkouts that a folder is in.
 
     Only a folder of our own counts: another user's could name programs of his.
     """
@@ -75,7 +76,7 @@ def checkouts_of(here: Path) -> Iterator[Path]:
 
 
 def is_running(place: Path) -> bool:
-    """Whether a stack runs by these settings: its supervisor holds the lock for as long."""
+    """Return whether a stack runs by these settings: its supervisor holds a lock while it lives."""
     try:
         with (place.parent / "run" / "supervisor.lock").open() as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -94,7 +95,7 @@ def _environment_says() -> bool:
 
 
 def _first(folder: Path, services: tuple[str, ...]) -> Path | None:
-    """One that may not be read is there, too: whoever reads it says so."""
+    """Return the first file that is there. One that may not be read counts: its reader says so."""
     for file in (file_of(folder, service) for service in services):
         try:
             file.stat()

@@ -1,4 +1,4 @@
-"""What `gatepost config check` and `gatepost config show` do, and say."""
+"""Checks and shows settings, for `gatepost config check` and `gatepost config show`."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -26,17 +26,17 @@ from gatepost.errors import ConfigurationError
 from gatepost.service.entry import Service
 
 CONFIGURED = f"{GROUP}.configured"
-"""Entry points, by a service's name: a gatepost.service.entry.Service; or, of what is no service,
-the class of its settings."""
+"""The entry points, by a service's name: each is a gatepost.service.entry.Service, or the class of
+its settings where it is no service."""
 COMPARED = f"{GROUP}.compared"
-"""Entry points: given the folder, what there differs from the ledger, in words."""
+"""The entry points that, given the folder, say in words what there differs from the ledger."""
 HIDDEN = "********"
 
 Configured: TypeAlias = Service[Any] | type[ServiceSettings]
 
 
 def configured() -> dict[str, Configured]:
-    """What is installed here that has settings, by its name."""
+    """Return what is installed here and has settings, by its name."""
     found = sorted(entry_points(group=CONFIGURED), key=lambda entry: entry.name)
     return {entry.name: entry.load() for entry in found}
 
@@ -85,7 +85,7 @@ def show(given: Path | None, service: str, file: Path | None, *, json: bool) -> 
 
 
 def shown(settings: ServiceSettings, name: str) -> Any:
-    """A value as it may be seen."""
+    """Return the value of a setting as it may be seen: a secret is masked."""
     value = value_of(settings, name)
     if isinstance(value, SecretStr):
         return HIDDEN if value.get_secret_value() else ""
@@ -93,7 +93,7 @@ def shown(settings: ServiceSettings, name: str) -> Any:
 
 
 def disagreements(read: Mapping[str, ServiceSettings]) -> Iterator[str]:
-    """What is right for each, and not for all together on one machine."""
+    """Yield, in words, what is right for each service but wrong for all together on one machine."""
     queues = {name: s.redis.queue_name for name, s in read.items() if hasattr(s, "redis")}
     if len(set(queues.values())) > 1:
         said = ", ".join(f"{name} {queue}" for name, queue in sorted(queues.items()))
@@ -118,7 +118,7 @@ def _read(one: Configured, file: Path) -> ServiceSettings:
 
 
 def _folder(given: Path | None) -> Path:
-    """The one that was named; else the first that has settings of anything."""
+    """Return the folder that was named, else the first one that has settings of anything."""
     if given is not None:
         return given
     places = [FOLDER, *checkouts_of(Path.cwd())]

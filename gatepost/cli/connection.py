@@ -1,4 +1,5 @@
-"""Where the gateway is and who we are to it: options, environment, configuration file, checkout.
+"""Finds out where the gateway is and who we are to it: from the options, the environment, the
+configuration file, or a checkout.
 
 Each setting comes from the first place that has it, but a certificate and its key come together.
 """
@@ -31,7 +32,7 @@ or work in a checkout in which `./dev up` has started a gateway."""
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One place where settings are found; `name` is how it is called in words."""
+    """A place where settings are found; `name` is how it is called in words."""
 
     name: str
     settings: Mapping[str, str]
@@ -39,7 +40,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """All that a client needs, and for each setting the name of its place."""
+    """Everything that a client needs, and for each setting the name of the place it came from."""
 
     url: str
     ca: str
@@ -59,7 +60,9 @@ def find_connection(options: Options, environment: Mapping[str, str], folder: Pa
 
 
 def resolve(places: Iterable[Place], how: str) -> Connection:
-    """No place is looked into after everything is known: it might be unreadable for nothing."""
+    """Return the connection that the places give together; raise Failure, with `how`, if any
+    setting is missing. No place is looked into once all settings are known: it might be unreadable
+    for nothing."""
     settings: dict[str, str] = {}
     origin: dict[str, str] = {}
     for place in places:
@@ -101,7 +104,7 @@ def _configured(file: Path) -> Iterator[Place]:
 
 
 def _development(folder: Path) -> Iterator[Place]:
-    """The stack that `./dev up` started in this checkout, if we are in one.
+    """Yield the stack that `./dev up` started in this checkout, if the folder is in one.
 
     Only a file of our own counts: another user's could name another gateway.
     """

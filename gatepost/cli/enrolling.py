@@ -1,4 +1,5 @@
-"""What `gatepost enrol` does: asks for the token, and leaves files that are ready to send with."""
+"""Enrols a holder, for `gatepost enrol`: asks for the token, and leaves files that are ready to
+send with."""
 
 import os
 import sys
@@ -27,7 +28,7 @@ from gatepost.wire.enrolment import Token, parse_token
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The files of a holder. The key is under another name until there is a certificate for it."""
+    """The files of a holder. The key has another name until there is a certificate for it."""
 
     folder: Path
 
@@ -97,8 +98,8 @@ def _token(file: Path | None) -> Token:
 
 
 def _enrol(url: str, token: Token, place: Place, proxy: str | None) -> Enrolled:
-    """With the key of an attempt before, so that what it was perhaps granted isn't lost; by another
-    token it isn't to be had, and a new key is made."""
+    """Enrol with the key of an earlier attempt, so that what it was perhaps granted isn't lost;
+    another token doesn't get that, so a new key is made for it."""
     if place.new_key.exists():
         try:
             return ask(url, token, place.new_key.read_bytes(), proxy)
@@ -111,7 +112,7 @@ def _enrol(url: str, token: Token, place: Place, proxy: str | None) -> Enrolled:
 
 
 def _write(place: Place, enrolled: Enrolled, proxy: str | None) -> None:
-    """The key takes its name last: as long as it hasn't, all of it can be done again."""
+    """Write the files. The key takes its name last: until then, all of it can be done again."""
     replace_file(place.ca, enrolled.ca)
     if enrolled.gateway and not place.config.exists():
         files = 'ca = "ca.pem"\ncert = "client.pem"\nkey = "client.key"\n'

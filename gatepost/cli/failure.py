@@ -1,4 +1,5 @@
-"""How the command fails: in words, with one exit code for each thing that a script would do next.
+"""Describes how the command fails: in words, with one exit code for each thing that a script would
+do next.
 
 With --json an error is one JSON object on stderr; stdout carries results alone.
 """
@@ -55,7 +56,7 @@ class Failure(Exception):
         return EXIT_OF_KIND[self.kind]
 
     def document(self) -> Mapping[str, Any]:
-        """What --json says of it; what is not known is left out."""
+        """Return what --json says of the failure; what is not known is left out."""
         fields = {
             "kind": self.kind,
             "exit_code": self.exit_code,
@@ -67,5 +68,5 @@ class Failure(Exception):
 
 
 def exits_text() -> str:
-    """The exit codes for --help; the marker keeps the lines from being joined."""
+    """Return the exit codes for --help; the marker keeps the lines from being joined."""
     return "\b\nExit codes:\n" + "\n".join(f"  {code:<4} {what}" for code, what in EXITS.items())

@@ -1,4 +1,4 @@
-"""Following a message: as it is now, or each change until its end."""
+"""Follows a message: tells how it is now, or each change until its end."""
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -35,7 +35,7 @@ def watch(options: Options, message_id: str, timeout: float) -> None:
 
 
 def follow(changes: Iterable[MessageStatus], tell: Callable[[MessageStatus], None]) -> None:
-    """Tell each change; an end other than delivery is a failure."""
+    """Tell each change; raise Failure if the message ends otherwise than delivered."""
     for change in changes:
         tell(change)
         if change.final and change.status != "delivered":

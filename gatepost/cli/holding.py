@@ -1,4 +1,4 @@
-"""What a holder has, and how each of it is renewed: a partner's pair, or those of what we run."""
+"""A holder's certificates, and how to renew them: a partner's pair, or those of what we run."""
 
 import os
 from collections.abc import Callable
@@ -18,8 +18,8 @@ SERVICES = "gatepost.cli.services"
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A certificate's files, and what renews them and says whether it did, given whether to ask
-    though it is early."""
+    """A certificate's files, and what renews them. `renew` takes whether to ask though it is early,
+    and returns whether the certificate was renewed."""
 
     files: Files
     renew: Callable[[bool], bool]

@@ -1,4 +1,4 @@
-"""Who this certificate is to the gateway, on a screen."""
+"""Shows who this certificate is to the gateway."""
 
 from datetime import UTC, datetime
 

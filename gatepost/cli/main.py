@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """The exit code of the command that the arguments mean."""
+    """Run the command that the arguments mean; return its exit code."""
     try:
         code = get_command(app).main(arguments, prog_name="gatepost", standalone_mode=False)
         return code if isinstance(code, int) else 0
@@ -114,7 +114,8 @@ def _report_usage(error: typer.TyperException, arguments: list[str]) -> int:
 
 
 def _fault(error: Exception) -> Failure:
-    """A mistake of ours: its kind and place, but not its words, which may hold what was sent."""
+    """Return a mistake of ours as a failure: its kind and place, but not its words, which may hold
+    what was sent."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

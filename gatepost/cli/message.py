@@ -55,7 +55,7 @@ MessageId = Annotated[
 @message.command(
     help=_SEND_HELP,
     short_help="Send a message, or one for each line.",
-    # So that what is given by mistake is not said again by the words that refuse it.
+    # This keeps the words that refuse what is given by mistake from saying it again.
     context_settings={"allow_extra_args": True},
 )
 @with_options
@@ -147,7 +147,7 @@ def watch(
 
 
 def check_id(message_id: str) -> None:
-    """Said here without repeating it, as it may be a number that was put in the wrong place."""
+    """Refuse what is no message id, without repeating it: it may be a number in the wrong place."""
     try:
         UUID(message_id)
     except ValueError:

@@ -12,7 +12,7 @@ import typer
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to reach the gateway, and how to say what came of it."""
+    """The options that say how to reach the gateway, and how to say what came of it."""
 
     url: str | None
     ca: Path | None
@@ -61,7 +61,7 @@ Command = Callable[..., None]
 
 
 def spread(declared: Callable[..., Any]) -> Callable[[Command], Command]:
-    """A decorator that gives a command the parameters of `declared` beside its own; what
+    """Return a decorator that gives a command the parameters of `declared` beside its own; what
     `declared` makes of them is the command's first argument."""
     given = signature(declared).parameters
 

@@ -1,4 +1,5 @@
-"""What the command says: results on stdout, as JSON lines or for people; all else on stderr."""
+"""Prints the command's words: results, as JSON lines or for people, on stdout; the rest on
+stderr."""
 
 import dataclasses
 import json
@@ -17,19 +18,19 @@ Part: TypeAlias = str | tuple[str, str]
 
 
 class Output:
-    """One way of speaking for a whole command: as JSON, or for people."""
+    """A way of speaking for a whole command: as JSON, or for people."""
 
     def __init__(self, *, json: bool) -> None:
         self.json = json
         self._screen = Console(highlight=False, soft_wrap=True)
 
     def result(self, document: object) -> None:
-        """One JSON line, out at once, so that a script that reads along isn't kept waiting."""
+        """Write one JSON line, at once, so that a script that reads along isn't kept waiting."""
         sys.stdout.write(json.dumps(plain(document)) + "\n")
         sys.stdout.flush()
 
     def say(self, *parts: Part) -> None:
-        """One line for people; a part is a text, or a text and its style."""
+        """Print one line for people; a part is a text, or a text and its style."""
         self._screen.print(Text.assemble(*parts))
 
     @contextmanager
@@ -43,7 +44,8 @@ class Output:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: times in ISO 8601, UTC, with milliseconds, as at every boundary."""
+    """Return the value for JSON: times in ISO 8601, UTC, with milliseconds, as at all
+    boundaries."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):

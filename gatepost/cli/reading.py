@@ -1,4 +1,4 @@
-"""Where messages come from: stdin, files, or the person at the terminal. No argument (I6)."""
+"""Reads messages from stdin, files, or the person at the terminal, never from arguments (I6)."""
 
 import sys
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ STDIN = Path("-")
 
 
 def one(file: Path | None, number_file: Path | None, body_file: Path | None) -> Message:
-    """The one submission that the options, or the lack of any, mean."""
+    """Return the one submission that the options, or the lack of any, mean."""
     if number_file and body_file and not file:
         return from_files(number_file, body_file)
     if number_file or body_file:
@@ -29,13 +29,13 @@ def one(file: Path | None, number_file: Path | None, body_file: Path | None) -> 
 
 
 def from_terminal() -> Message:
-    """Ask for both; the questions go to stderr, as stdout is for results."""
+    """Ask for number and body; the questions go to stderr, as stdout is for results."""
     number = typer.prompt("Number, as +1234567890", err=True)
     return Message(number.strip(), typer.prompt("Message", err=True))
 
 
 def from_files(number_file: Path, body_file: Path) -> Message:
-    """The line's end that editors put at the end of a file is not part of what is meant."""
+    """Return the message in the files, without the line's end that editors put after it."""
     if number_file == body_file == STDIN:
         raise Failure("usage", "Only one of --number-file and --body-file can be stdin.")
     number = text(_read(number_file)).strip()
@@ -44,9 +44,9 @@ def from_files(number_file: Path, body_file: Path) -> Message:
 
 
 def lines(file: Path) -> Iterator[tuple[int, bytes]]:
-    """Each line that isn't blank, with its number, as soon as it is there.
+    """Yield each line that isn't blank, with its number, as soon as it is there.
 
-    Of a line that is too long comes as much as shows that it is.
+    A line that is too long is cut, with enough left to show that it is.
     """
     with _open(file) as stream:
         number = 0
@@ -60,8 +60,8 @@ def lines(file: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def parts(file: Path, most: int) -> Iterator[list[tuple[int, bytes]]]:
-    """The same lines together, as many as are there at a time: a program that says them one by one
-    doesn't wait for a part to be full."""
+    """Yield the same lines in parts, as many at a time as are there: a program that writes them one
+    by one doesn't wait for a part to be full."""
     read: Queue[tuple[int, bytes] | BaseException | None] = Queue(2 * most)
     Thread(target=_read_along, args=(file, read), daemon=True).start()
     ended = False

@@ -1,4 +1,4 @@
-"""The page of all settings, out of their classes: docs/configuration.md.
+"""Writes the page of all settings, docs/configuration.md, out of their classes.
 
 A test compares it with the page; `gatepost config reference > docs/configuration.md` mends it.
 """
@@ -77,7 +77,7 @@ def _page(settings: type[BaseModel]) -> Iterator[str]:
 
 
 def _default(settings: type[BaseModel], path: list[str]) -> str:
-    """A section may have defaults of its own for what is in it."""
+    """Return the default of a setting. A section may have defaults of its own for what is in it."""
     info = settings.model_fields[path[0]]
     value = info.get_default(call_default_factory=True)
     for part in path[1:]:
@@ -96,7 +96,7 @@ def _default(settings: type[BaseModel], path: list[str]) -> str:
 
 
 def _find(schema: dict[str, Any], path: list[str]) -> dict[str, Any]:
-    """The JSON schema of one setting; that of None beside it is left out."""
+    """Return the JSON schema of one setting, without the None that may stand beside it."""
     node = schema
     for part in path:
         node = _plain(node["properties"][part], schema)

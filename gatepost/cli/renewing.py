@@ -1,4 +1,4 @@
-"""What `gatepost cert renew` does: once, or as long as it runs."""
+"""Renews certificates, for `gatepost cert renew`: once, or for as long as it runs."""
 
 import random
 import sys
@@ -33,7 +33,7 @@ def renew(options: Options, config: Path | None, *, daemon: bool, now: bool) -> 
 
 
 def _stay(output: Output, held: list[Held]) -> NoReturn:
-    """Until it is ended. What goes wrong is said, and tried again: there are days left."""
+    """Renew when it is due, until ended. Errors are told, and retried: there are days left."""
     while True:
         wait = LOOK_SECONDS
         for one in held:

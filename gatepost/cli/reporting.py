@@ -1,5 +1,5 @@
-"""What `gatepost subject …` does, and says: calls of the main server with an administrator's
-certificate."""
+"""Calls the main server with an administrator's certificate, for `gatepost subject …`, and prints
+what it says."""
 
 import json
 import os
@@ -30,7 +30,7 @@ from gatepost.trust.identity import Role
 
 PATH = "/admin/subjects"
 TIMEOUT = 60.0
-"""Who sees all domains has all of them looked through."""
+"""Seconds to wait for an answer: whoever sees all domains has all of them looked through."""
 STDOUT = Path("-")
 _LONGEST_LINE = 1024
 _ADDRESS = "It is the main server that is called: https://host:port of its API, not of the proxy."
@@ -108,7 +108,7 @@ def approve(options: Options, report_id: str) -> None:
 
 
 def fetch(options: Options, report_id: str, file: Path) -> None:
-    """All of it, or no file: a part could be taken for the whole."""
+    """Write the whole report, or no file: a part could be taken for the whole."""
     if file == STDOUT:
         sys.stdout.write(_text(_fetch(options, report_id)))
         return
@@ -161,7 +161,7 @@ def _settings(where: Connection) -> Settings:
 
 @contextmanager
 def _new(file: Path) -> Iterator[BinaryIO]:
-    """A file that wasn't there before, for nobody else; gone again if what is to be in it fails."""
+    """Open a new file, for nobody else; it is removed again if what is to be in it fails."""
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""Sending: hand each submission over, say so, and wait for its end if that was asked for."""
+"""Sends submissions: hands each over, says so, and waits for its end if that was asked for."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -18,19 +18,19 @@ from gatepost.client import GatepostError, Message, MessageStatus, Receipt, Sent
 from gatepost.client.batches import MOST
 from gatepost.client.calls import check_key
 
-# These say something of one line; whatever else fails would fail for the next line too.
+# Failures of one line alone; whatever else fails would fail for the next line too.
 _OF_ONE_LINE = {"refused", "invalid-input", "not-delivered", "still-waiting"}
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The options that say where one message is, and what is said beside it."""
+    """The options that say where one message is, and what they add to it."""
 
     file: Path | None
     number_file: Path | None
     body_file: Path | None
     beside: Mapping[str, Any]
-    """What the options say of it."""
+    """The fields that the options add to the message."""
 
 
 def send_message(options: Options, given: Given, wait_for: float | None) -> None:
@@ -41,7 +41,7 @@ def send_message(options: Options, given: Given, wait_for: float | None) -> None
 
 
 def send_lines(options: Options, file: Path | None, wait_for: float | None) -> None:
-    """Each line for itself, in batches; what is wrong with one doesn't keep the others."""
+    """Send each line by itself, in batches; what is wrong with one doesn't keep the others."""
     output = Output(json=options.json)
     failures: list[tuple[int, Failure]] = []
     count = 0
@@ -60,7 +60,8 @@ def send_lines(options: Options, file: Path | None, wait_for: float | None) -> N
 
 
 def _send(opened: Session, output: Output, message: Message, wait_for: float | None) -> None:
-    """Its result is said even if waiting fails: what was accepted is never without its id."""
+    """Send a message and tell the result, even if waiting fails: what was accepted is never without
+    its id."""
     started = perf_counter()
     with output.busy("Sending"):
         try:
@@ -73,7 +74,7 @@ def _send(opened: Session, output: Output, message: Message, wait_for: float | N
 def _send_part(
     opened: Session, output: Output, part: list[tuple[int, bytes]], wait_for: float | None
 ) -> Iterator[tuple[int, Failure]]:
-    """The lines that failed, each once it is told."""
+    """Yield the lines that failed, each once it is told."""
     read = [(number, _read(content)) for number, content in part]
     started = perf_counter()
     with output.busy("Sending"):

@@ -1,4 +1,4 @@
-"""The certificates of what we run, by its settings, and how each of them is renewed.
+"""Finds the certificates of what we run, by its settings, and how each of them is renewed.
 
 This is for the machines of the gateway: it needs their libraries, which a partner hasn't got.
 """
@@ -21,7 +21,7 @@ from gatepost.errors import BadIdentity, ConfigurationError
 from gatepost.trust.identity import Certificate
 
 OWN = f"{GROUP}.own"
-"""The entry point by which a main server's own certificate is renewed, where its CA is."""
+"""The entry point that renews a main server's own certificate, where its CA is."""
 
 
 class Shown(Block):
@@ -42,7 +42,7 @@ class HolderOnly(ServiceSettings):
 
 
 def find_of_service(config: Path) -> list[Held]:
-    """What a service has by its settings; raises Failure if they can't be used."""
+    """Return a service's certificates, by its settings; raise Failure if these can't be used."""
     try:
         return _of_service(config, load(HolderOnly, config))
     except ConfigurationError as error:
@@ -50,7 +50,8 @@ def find_of_service(config: Path) -> list[Held]:
 
 
 def _of_service(config: Path, settings: HolderOnly) -> list[Held]:
-    """First the one by which the main server is called: with it the other is asked for."""
+    """Return the service's certificates: first the one with which it calls the main server, since
+    with it the other is asked for."""
     calls, shows = settings.main_server, settings.tls
     if calls is None:
         if shows is None or shows.ca_file is None:

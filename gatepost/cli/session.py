@@ -1,4 +1,5 @@
-"""A client of the gateway for the length of a command, and its errors as the command's failures."""
+"""Opens a client of the gateway for the length of a command, and turns its errors into the
+command's failures."""
 
 import logging
 import os
@@ -25,7 +26,7 @@ from gatepost.explaining import explain
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """An open client, and where it leads."""
+    """An open client, and the connection that it uses."""
 
     client: Client
     connection: Connection
@@ -106,7 +107,7 @@ def _hint(error: GatepostError, connection: Connection) -> str | None:
 
 @contextmanager
 def _told(connection: Connection) -> Iterator[None]:
-    """What --verbose shows: each setting and where it is from, and each new try as it happens."""
+    """Print what --verbose shows: each setting and its origin, and each new try as it happens."""
     for name, place in connection.origin.items():
         value = without_password(getattr(connection, name))
         sys.stderr.write(f"{name:<5} {value}  (from {place})\n")

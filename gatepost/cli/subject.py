@@ -46,7 +46,7 @@ def root() -> None:
 @subject.command(
     help=_REPORT_HELP,
     short_help="Ask for a report of all messages of a number, or fetch it.",
-    # So that what is given by mistake is not said again by the words that refuse it.
+    # This keeps the words that refuse what is given by mistake from saying it again.
     context_settings={"allow_extra_args": True},
 )
 @with_options
@@ -98,7 +98,7 @@ def approve(options: Options, report_id: ReportId) -> None:
 
 
 def _checked(report_id: str) -> str:
-    """Said here without repeating it, as it may be a number that was put in the wrong place."""
+    """Return the id, or refuse it without repeating it: it may be a number in the wrong place."""
     try:
         return str(UUID(report_id))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What is to be sent, from bytes. Pure.
+"""Parses what is to be sent, from bytes. Pure.
 
 Nothing here says a body or a number again: not in an error, not in a repr.
 """

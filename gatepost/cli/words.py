@@ -1,4 +1,4 @@
-"""Times and states in words, for people. Pure."""
+"""Puts times and states into words, for people. Pure."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -22,7 +22,7 @@ _UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60))
 
 
 def duration(seconds: float) -> str:
-    """The two leading figures that matter: 36 ms, 1.2 s, 3 minutes, 2 hours, 40 days."""
+    """Return a length of time in its leading unit: 36 ms, 1.2 s, 3 minutes, 2 hours, 40 days."""
     if seconds < 0.9995:
         return f"{max(seconds, 0) * 1000:.0f} ms"
     if seconds < 59.95:
@@ -47,7 +47,7 @@ def ago(time: datetime, now: datetime) -> str:
 
 
 def course(message: MessageStatus) -> str:
-    """How a message came to where it is: `36 ms after it was queued, 1 attempt`."""
+    """Tell how a message came to where it is: `36 ms after it was queued, 1 attempt`."""
     if message.source == "queue":
         return "the queue has it; whether it was delivered can't be known just now"
     count = message.attempt_count
@@ -59,7 +59,7 @@ def course(message: MessageStatus) -> str:
 
 
 def failed_for(message: MessageStatus) -> str:
-    """Why it failed; a reason of a later gateway as that calls it."""
+    """Tell why a message failed; a reason that a later gateway has is told as that calls it."""
     reason = message.reason or ""
     return FAILED_FOR.get(reason) or reason.replace("_", " ")
 

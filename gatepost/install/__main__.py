@@ -1,4 +1,4 @@
-"""The command: reads what is wanted, asks, does it, and says what is left to do."""
+"""The installer's command: reads what is wanted, asks, does it, and says what is left to do."""
 
 import argparse
 import fcntl
@@ -79,7 +79,7 @@ def _install(machine: Machine, asked: argparse.Namespace) -> int:
 
 
 def _back(machine: Machine, asked: argparse.Namespace) -> NoReturn:
-    """The release before puts itself there again: by its own installer, out of its own wheel."""
+    """Have the release before put itself there again, by the installer in its own wheel."""
     former = plans.demand_way_back(machine)
     wheels = sorted(machine.path(f"{placing.RELEASES}/{former}").glob("*.whl"))
     if not wheels:
@@ -101,7 +101,7 @@ def _uninstall(machine: Machine, asked: argparse.Namespace) -> int:
 
 
 def _go(steps: list[Step], asked: argparse.Namespace) -> list[str] | None:
-    """What was changed; None if it was only shown, or not wanted."""
+    """Carry out the steps; return what was changed, None if they were only shown or not wanted."""
     if asked.dry_run:
         wanted = show(steps, _say)
         print(f"{wanted} of {len(steps)} steps would be done. Nothing was changed.")
@@ -122,7 +122,7 @@ def _agreed(steps: list[Step]) -> bool:
 
 @contextmanager
 def _alone(machine: Machine) -> Iterator[None]:
-    """One at a time on a machine."""
+    """Hold a lock, so that only one installation at a time is under way on a machine."""
     folder = machine.path("/run")
     if not folder.is_dir():
         raise Failure(f"{machine.root} is no root folder of a system: there is no {folder}.")

@@ -25,7 +25,7 @@ SERVICES = ("main_server", "proxy", "worker", "portal")
 
 @dataclass(frozen=True)
 class Order:
-    """A certificate: whose folder it goes to, under which name of a file, and what it says."""
+    """A certificate to be issued: the service that it is for, its file's name, and what it says."""
 
     service: str
     file: str
@@ -74,7 +74,8 @@ def _certificate(machine: Machine, gatepost: str, order: Order, host: str) -> St
 
 
 def _issue(machine: Machine, gatepost: str, order: Order, host: str) -> None:
-    """Into a folder of the main server's, and from there into the service's own."""
+    """Issue the certificate into a folder of the main server's, and copy it from there into the
+    service's own."""
     out = f"{STATE}/main_server/issued-{secrets.token_hex(4)}"
     hosts = dict.fromkeys((host, *LOCAL)) if order.is_called else ()
     words = ["--role", order.role, *(f"--host={one}" for one in hosts), "--out", out]
@@ -92,7 +93,8 @@ def _issue(machine: Machine, gatepost: str, order: Order, host: str) -> None:
 
 
 def _pins(machine: Machine, gatepost: str, service: str) -> Step:
-    """Whom it trusts. Later it is the operator's to change: see docs/certificates.md."""
+    """Return the step that writes whom a service trusts. Later the file is the operator's to
+    change: see docs/certificates.md."""
     file = machine.path(f"{STATE}/{service}/tls/ca.pem")
 
     def put() -> None:

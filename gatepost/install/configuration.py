@@ -1,4 +1,4 @@
-"""What is configured, and what is secret: made where it is missing, and never written over.
+"""Makes settings and secrets where they are missing, and never writes over what is there.
 
 Afterwards it is the operator's. Only what is made of something else is made anew when that changes:
 Redis's users (of its passwords) and the database's settings (of this release).
@@ -32,7 +32,8 @@ REDIS_PASSWORDS = {
     "operator": "redis/credentials/operator.password",
 }
 RESTORE_PASSWORD = "backup/credentials/restore.password"
-"""A restore is done as who changes the tables: a link to that password, which stays one."""
+"""The password of a restore, which works as the user who changes the tables: a link to that user's
+password, which stays one."""
 PASSPHRASE = "backup/credentials/store.passphrase_file"
 USERS_ACL, REDIS_CONF = f"{ETC}/redis/users.acl", f"{ETC}/redis/redis.conf"
 SAMPLES = {
@@ -45,7 +46,8 @@ SAMPLES = {
     "backup": ("main_server.backup", "gatepost-main_server"),
     "migration": ("migrations", "root"),
 }
-"""Of each folder below /etc/gatepost the package whose sample goes in, and who reads it."""
+"""The folders below /etc/gatepost, each with the package whose sample goes in, and the group that
+reads it."""
 _EXAMPLE = re.compile(r"\b(?:pki\.|portal\.)?gatepost\.example\b")
 
 
@@ -68,7 +70,8 @@ class Kept:
 
 
 def steps(machine: Machine, release: Release, host: str, *, is_new: bool) -> list[Step]:
-    """`is_new`: nothing was sealed on this machine yet by what is made here at random."""
+    """Return the steps that make settings and secrets. `is_new` means that nothing on this machine
+    was sealed yet by the secrets that are made here at random."""
     secret = _secrets(machine, is_new=is_new)
     return [*secret, *_samples(machine, release, host), _redis_users(machine, release)]
 
@@ -108,7 +111,8 @@ def _restore_password(machine: Machine) -> Step:
 
 
 def _refuse(file: str) -> bytes:
-    """What was sealed by the lost one would be so for ever, and nobody would know."""
+    """Raise Failure instead of making a new secret: what was sealed by the lost one would stay
+    sealed for ever, and nobody would know."""
     raise Failure(
         f"{file} is gone, and another one would open nothing of what is here.\n"
         "  Put the copy back that you keep elsewhere (root's alone, mode 0400)."

@@ -1,4 +1,4 @@
-"""In MariaDB: our schemas and users, the tables and the rights.
+"""Makes our schemas and users in MariaDB, with the tables and the rights.
 
 Whether the users are right is read from the server itself, by what it grants them.
 """
@@ -22,7 +22,7 @@ GRANTED = {
     "backup": "gatepost_backup",
     "retention": "gatepost_retention",
 }
-"""What `gatepost db grant` calls each part, and its user."""
+"""The user of each part, by what `gatepost db grant` calls the part."""
 MARK = "granted"
 _GRANT = re.compile(
     r"GRANT (?P<rights>.+?) ON (?P<what>\S+) TO (?P<who>[^\s;]+)"
@@ -57,7 +57,8 @@ def accounts(machine: Machine, release: Release) -> Step:
 
 
 def tables(machine: Machine, release: Release) -> list[Step]:
-    """Their version is that of the release; the users of the nightly work may use them."""
+    """Return the steps that bring the tables to the release's version, and give the users of the
+    nightly work their rights in them."""
     gatepost, config = f"{place(release)}/bin/gatepost", ("--config", MIGRATION)
     mark = machine.path(place(release)) / MARK
 
@@ -84,7 +85,7 @@ def tables(machine: Machine, release: Release) -> list[Step]:
 
 
 def are_current(machine: Machine, release: str) -> bool:
-    """Whether the tables are those of the release in that folder."""
+    """Return whether the tables are those of the release in that folder."""
     gatepost = f"{release}/bin/gatepost"
     if not (machine.path(gatepost).exists() and machine.path(MIGRATION).exists()):
         return False
@@ -97,7 +98,8 @@ def _schema(machine: Machine, release: Release) -> str:
 
 
 def _are_there(machine: Machine, template: str) -> bool:
-    """The server's own word: who has which password, as its hash, and which rights."""
+    """Return whether schemas and users are there, by the server's own word: who has which password,
+    as its hash, and which rights."""
     try:
         wanted = {u: _hash(password(machine, name)) for u, name in DATABASE_PASSWORDS.items()}
         questions = "".join(f"SHOW GRANTS FOR {user}@{HOST};\n" for user in wanted)
@@ -127,6 +129,6 @@ def _plain(line: str) -> str:
 
 
 def _hash(password_: str) -> str:
-    """As mysql_native_password keeps it, which the server chooses: it is not ours to choose."""
+    """Return the hash that mysql_native_password keeps: the server chooses it, not we."""
     inner = hashlib.sha1(password_.encode(), usedforsecurity=False).digest()
     return "*" + hashlib.sha1(inner, usedforsecurity=False).hexdigest().upper()

@@ -1,4 +1,5 @@
-"""What the machine must be and have before anything is changed; all that is missing at once."""
+"""Checks what the machine must be and have before anything is changed, and tells all that is
+missing at once."""
 
 import os
 import re
@@ -23,7 +24,7 @@ PROGRAMS = {
     "systemd-tmpfiles": "systemd",
     "systemctl": "systemd",
 }
-"""What is run, and the package that has it."""
+"""The programs that are run, each with its package."""
 SPARK = {"java": "openjdk-17-jre-headless"}
 DRIVER, DRIVER_PACKAGE = "/usr/share/java/mariadb-java-client.jar", "libmariadb-java"
 MEGABYTES, MEGABYTES_WITH_SPARK = 500, 2000
@@ -32,7 +33,7 @@ _VERSION = re.compile(r"(?:v=|Distrib |Ver |from )(\d+)\.(\d+)")
 
 
 def check(machine: Machine, *, analytics: bool) -> None:
-    """Raises one Failure with all of it."""
+    """Check the machine; raise one Failure with all that is wrong."""
     wrong = [
         *_system(machine),
         *_programs(machine, analytics=analytics),
@@ -49,7 +50,7 @@ def root_alone() -> None:
 
 
 def host(given: str | None, *, is_new: bool) -> str:
-    """By which name others reach it; it goes into certificates, links and settings."""
+    """Return the machine's name for others; it goes into certificates, links and settings."""
     name = given or socket.getfqdn()
     if not _HOST.fullmatch(name):
         raise Failure(f"{name!r} is no name of a machine.")
@@ -114,7 +115,8 @@ def _versions(machine: Machine) -> Iterator[str]:
 
 
 def _another_redis(machine: Machine) -> Iterator[str]:
-    """The package's own has our port. It may be somebody's: so we don't turn it off."""
+    """Yield a complaint if the package's own Redis is enabled: it has our port. It may be
+    somebody's, so we don't turn it off."""
     links = machine.path("/etc/systemd/system").glob("*.wants/redis-server.service")
     if any(links) and version_at(machine, CURRENT) is None:
         yield (

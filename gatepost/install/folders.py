@@ -1,4 +1,4 @@
-"""Users, and folders with their owners and modes: systemd's own tools make them, by our files."""
+"""Makes users, and folders with their owners and modes, by systemd's own tools and our files."""
 
 from gatepost.install.machine import Machine, has
 from gatepost.install.shipped import Release

@@ -18,7 +18,7 @@ from gatepost.install.steps import Failure
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PASSED_ON = ("PIP_", "SSL_CERT_", "REQUESTS_CA_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
-"""What pip may need of the environment to reach its packages."""
+"""The beginnings of the names of variables that pip may need to reach its packages."""
 LAST_WORDS = 12
 _AS_IT_IS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY
@@ -30,7 +30,7 @@ class Machine:
         self.live = self.root == Path("/") and Path("/run/systemd/system").is_dir()
 
     def path(self, inside: str | Path) -> Path:
-        """Where a file of that machine is for us."""
+        """Return where a file of that machine is for us."""
         return self.root / str(inside).lstrip("/")
 
     def run(
@@ -40,7 +40,8 @@ class Machine:
         user: str | None = None,
         extra: Mapping[str, str] | None = None,
     ) -> str:
-        """What the program prints; a Failure with its last words. `text` is its input."""
+        """Run a program, with `text` as its input, and return what it prints; raise Failure with
+        its last words if it fails."""
         done = self.call(*command, text=text, user=user, extra=extra)
         if done.returncode != 0:
             said = "\n".join((done.stderr.strip() or done.stdout).splitlines()[-LAST_WORDS:])
@@ -54,7 +55,7 @@ class Machine:
         user: str | None = None,
         extra: Mapping[str, str] | None = None,
     ) -> "subprocess.CompletedProcess[str]":
-        """Whatever comes of it."""
+        """Run a program and return the result, whatever comes of it."""
         whole = [*self._enter(user), *map(str, command)]
         given = {n: v for n, v in os.environ.items() if n.upper().startswith(PASSED_ON)}
         environment = {"PATH": PATH, "LC_ALL": "C.UTF-8", "HOME": "/root", **given, **(extra or {})}
@@ -75,7 +76,8 @@ class Machine:
 
     @contextmanager
     def credentials(self, service: str, user: str) -> Iterator[str]:
-        """The service's credentials as systemd hands them on: copies for its user, for a moment."""
+        """Yield a folder of the service's credentials as systemd hands them on: copies for its
+        user, for a moment."""
         folder = f"/run/gatepost-install-{secrets.token_hex(8)}"
         place = self.path(folder)
         place.mkdir(mode=0o700)
@@ -91,7 +93,7 @@ class Machine:
     def write(
         self, file: Path, content: bytes, mode: int, user: str = "root", group: str | None = None
     ) -> None:
-        """The file, whole or as it was; nobody reads it meanwhile who must not."""
+        """Write the file whole, or leave it as it was; meanwhile nobody reads it who must not."""
         draft = f".{file.name}.{secrets.token_hex(4)}"
         with self.opened(file.parent) as folder:
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
@@ -109,7 +111,8 @@ class Machine:
                 raise
 
     def read_of(self, file: Path, user: str) -> bytes:
-        """A file that its user has made, and nothing else that he may have put in its place."""
+        """Return the content of a file that this user has made; refuse anything else that the user
+        may have put in its place."""
         with self.opened(file.parent) as folder:
             descriptor = os.open(file.name, _AS_IT_IS, dir_fd=folder)
             with os.fdopen(descriptor, "rb") as stream:
@@ -120,8 +123,9 @@ class Machine:
 
     @contextmanager
     def opened(self, folder: Path) -> Iterator[int]:
-        """Its descriptor. Root's own links are followed, as one from /var/lib/gatepost to another
-        disk; in a folder of somebody else's none is, or a service would say where root writes."""
+        """Yield the folder's descriptor. Root's own links are followed, such as one from
+        /var/lib/gatepost to another disk; links in somebody else's folder are not, or a service
+        would say where root writes."""
         descriptor = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
         try:
             for name in folder.relative_to(self.root).parts:
@@ -136,7 +140,7 @@ class Machine:
         os.fchown(descriptor, self.id_of("passwd", user), self.id_of("group", group or user))
 
     def id_of(self, kind: str, name: str) -> int:
-        """Of a user (`passwd`) or a group, as that machine numbers them."""
+        """Return the number that a user (`passwd`) or a group has on that machine."""
         found = self.ids(kind).get(name)
         if found is None:
             raise Failure(f"There is no {name} in {self.path(f'/etc/{kind}')}.")
@@ -163,12 +167,12 @@ def _enter(folder: int, name: str, way: Path) -> int:
 
 
 def has(file: Path, content: bytes) -> bool:
-    """Whether it is there with just this in it."""
+    """Return whether the file is there with just this content."""
     return file.is_file() and file.read_bytes() == content
 
 
 def point(link: Path, target: str) -> None:
-    """The link, from one moment to the next."""
+    """Make the link point to the target, from one moment to the next."""
     draft = link.with_name(f".{link.name}.{secrets.token_hex(4)}")
     draft.symlink_to(target)
     draft.replace(link)

@@ -1,4 +1,4 @@
-"""The distribution's MariaDB: that it runs with our settings, and how statements get to it.
+"""Has the distribution's MariaDB run with our settings, and brings statements to it.
 
 Root comes by the socket, and statements by standard input: no password is an argument.
 """
@@ -13,7 +13,7 @@ from gatepost.install.steps import Failure, Step
 
 SETTINGS = "/etc/mysql/mariadb.conf.d/90-gatepost.cnf"
 RENAMED = {"default_time_zone": "time_zone", "transaction_isolation": "tx_isolation"}
-"""What the server calls a setting that is called otherwise in its file."""
+"""The server's names of settings that are called otherwise in its file."""
 SAFETY = frozenset(
     {
         "innodb_flush_log_at_trx_commit",
@@ -23,8 +23,8 @@ SAFETY = frozenset(
         "slow_query_log",
     }
 )
-"""What must be as in our file, whatever other files say; `main_server.store.checks` asks for most
-of it again. All else is the operator's to change in a file of their own."""
+"""The settings that must be as in our file, whatever other files say; `main_server.store.checks`
+asks for most of them again. All else is the operator's to change in a file of their own."""
 
 
 def settings(machine: Machine, release: Release) -> Step:
@@ -55,8 +55,9 @@ def sql(machine: Machine, statements: str, *options: str) -> str:
 
 
 def _took_up(machine: Machine, file: Path) -> bool:
-    """MariaDB was started since the file is what it is, or does what it says all the same; and what
-    keeps messages safe is as it says, whatever other files there are."""
+    """Return whether MariaDB was started after the file was last changed, or does what the file
+    says all the same. The settings that keep messages safe must be as it says, whatever other files
+    there are."""
     try:
         said = sql(machine, "SHOW GLOBAL VARIABLES; SHOW GLOBAL STATUS LIKE 'Uptime';")
     except Failure:
@@ -84,12 +85,12 @@ def _pairs(said: str) -> dict[str, str]:
 
 
 def _differing(found: Mapping[str, str], wanted: str) -> dict[str, str]:
-    """What the file sets and the server has otherwise."""
+    """Return the settings that the file sets and the server has otherwise."""
     return {name: one for name, one in assignments(wanted) if not _same(found.get(name), one)}
 
 
 def assignments(wanted: str) -> Iterator[tuple[str, str]]:
-    """What a file of settings sets, under the server's own names."""
+    """Yield the settings that a file makes, under the server's own names."""
     for line in wanted.splitlines():
         if "=" in line and not line.startswith("#"):
             name, value = (part.strip() for part in line.split("=", 1))

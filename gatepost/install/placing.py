@@ -1,4 +1,5 @@
-"""The release itself: a virtual environment of its own below /opt/gatepost/releases, and the links.
+"""Puts the release in its place: a virtual environment of its own below /opt/gatepost/releases, and
+the links.
 
 A release is whole when its mark is there, which is written last and names the wheel that it was
 made of. The wheel stays in it: the way back runs out of it. A whole one is never taken away to be
@@ -27,13 +28,14 @@ def place(release: Release) -> str:
 
 
 def version_at(machine: Machine, link: str) -> str | None:
-    """The release that a link names; None if there is none."""
+    """Return the release that a link names; None if there is none."""
     path = machine.path(link)
     return path.readlink().name if path.is_symlink() else None
 
 
 def begin(machine: Machine, release: Release) -> Step:
-    """Noted first of all: wherever it is broken off, the way back is to the release that runs."""
+    """Return the step that notes, first of all, which release is on its way: wherever the upgrade
+    is broken off, the way back is to the release that runs."""
     former = version_at(machine, CURRENT)
     return Step(
         f"{NEXT} is {release.version}, until it runs in the place of {former}",
@@ -50,7 +52,7 @@ def end(machine: Machine) -> Step:
 
 
 def on_its_way(machine: Machine) -> str | None:
-    """The release that an upgrade was broken off on its way to, before it was the current one."""
+    """Return the release that an upgrade was broken off on its way to, if it isn't current yet."""
     following = version_at(machine, NEXT)
     return following if following != version_at(machine, CURRENT) else None
 
@@ -70,7 +72,7 @@ def make(machine: Machine, release: Release, *, analytics: bool) -> Step:
 
 
 def _make(machine: Machine, release: Release, lock: str, wanted: str) -> None:
-    """Whatever is there without a mark was left by one that was interrupted, and goes."""
+    """Make the release. What is there without a mark was left by an interruption, and goes."""
     folder = machine.path(place(release))
     if made := _made_of(folder):
         _refuse_another(made, wanted, release.version)
@@ -86,7 +88,7 @@ def _make(machine: Machine, release: Release, lock: str, wanted: str) -> None:
 
 
 def _made_of(folder: Path) -> list[str]:
-    """The wheel's digest and the lock's name; nothing as long as the release isn't whole."""
+    """Return the wheel's digest and the lock's name; nothing as long as the release isn't whole."""
     try:
         return (folder / MARK).read_text().split()
     except FileNotFoundError:
@@ -94,7 +96,7 @@ def _made_of(folder: Path) -> list[str]:
 
 
 def _refuse_another(made: list[str], wanted: str, version: str) -> None:
-    """A version is one wheel."""
+    """Raise Failure if this version was made of another wheel: a version is one wheel."""
     if made[:1] != wanted.split()[:1]:
         raise Failure(
             f"There is a release {version} already, made of another wheel.\n"
@@ -103,7 +105,7 @@ def _refuse_another(made: list[str], wanted: str, version: str) -> None:
 
 
 def _fill(machine: Machine, release: Release, lock: str, wanted: str) -> None:
-    """Can be done again in one that is whole: it adds what is missing."""
+    """Install the release's packages. Done again in a whole one, it adds what is missing."""
     inside, wheel = place(release), release.wheel.name
     folder = machine.path(inside)
     (folder / "lock.txt").write_bytes(release.read(f"locks/{lock}.txt"))
@@ -124,7 +126,8 @@ def _fill(machine: Machine, release: Release, lock: str, wanted: str) -> None:
 
 
 def switch(machine: Machine, release: Release) -> list[Step]:
-    """`before` is what it was until now."""
+    """Return the steps that make the release the current one; `before` becomes the one that was
+    current until now."""
     wanted = place(release)
 
     def link() -> None:

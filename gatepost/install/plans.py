@@ -1,5 +1,5 @@
-"""The steps of an installation and of its end, in order. An upgrade is the same list: what is so
-already is passed over.
+"""Lists the steps of an installation and of its end, in order. An upgrade is the same list: what is
+so already is passed over.
 
 The order is that of docs/running.md: the settings must do for the new release before anything
 stands still; tables change while main servers stand still; callers are restarted after them.
@@ -29,13 +29,13 @@ KEPT = ("/etc/gatepost", "/etc/app_secrets", "/var/lib/gatepost", "/var/backups/
 @dataclass(frozen=True)
 class Wanted:
     host: str
-    """By which others reach this machine."""
+    """The name by which others reach this machine."""
     analytics: bool = False
-    """With Spark and the nightly pipeline."""
+    """True if Spark and the nightly pipeline are wanted."""
     is_return: bool = False
-    """On the way back; again, it goes on to where it went."""
+    """True on the way back, which goes on to where it went when it is run again."""
     saved: restoring.Saved | None = None
-    """What was kept of a lost machine, in whose place this one comes."""
+    """The copies kept of a lost machine, in whose place this one comes; None for any other."""
 
 
 def install(machine: Machine, release: Release, wanted: Wanted) -> list[Step]:
@@ -68,7 +68,7 @@ def install(machine: Machine, release: Release, wanted: Wanted) -> list[Step]:
 
 
 def uninstall(machine: Machine) -> list[Step]:
-    """Data, configuration, keys and users stay."""
+    """Return the steps that take the release away. Data, configuration, keys and users stay."""
     return [
         *services.remove(machine),
         *(_gone(machine, name) for name in (folders.SYSUSERS, folders.TMPFILES, COMMAND)),
@@ -77,8 +77,8 @@ def uninstall(machine: Machine) -> list[Step]:
 
 
 def demand_way_back(machine: Machine) -> str:
-    """Where to: after an upgrade that was broken off the release that runs, else the one before it.
-    Or a Failure with what to do where there is no way back."""
+    """Return the release to go back to: after a broken-off upgrade the one that runs, else the one
+    before it. Where there is no way back, raise Failure with what to do."""
     broken_off = placing.on_its_way(machine)
     former = placing.version_at(machine, CURRENT if broken_off else BEFORE)
     if former is None or not machine.path(f"{RELEASES}/{former}").is_dir():
@@ -102,7 +102,7 @@ def demand_way_back(machine: Machine) -> str:
 
 
 def what_stands(machine: Machine) -> str:
-    """After an upgrade that was broken off: what it has left standing, and what to type."""
+    """Say what a broken-off upgrade has left standing, if anything, and what to type."""
     following, current = placing.on_its_way(machine), placing.version_at(machine, CURRENT)
     if following is None or not services.stands_still(machine):
         return ""
@@ -113,7 +113,7 @@ def what_stands(machine: Machine) -> str:
 
 
 def _settings_check(machine: Machine, release: Release) -> Step:
-    """What `gatepost config check` of that release says of the settings that are there."""
+    """Return the step that has that release's `gatepost config check` look at the settings."""
     command = (f"{placing.place(release)}/bin/gatepost", "config", "check")
     folder = ("--folder", configuration.ETC)
 

@@ -1,4 +1,4 @@
-"""A machine in the place of a lost one: `python3 -m gatepost.install --restore FOLDER`, as
+"""Puts a machine in the place of a lost one: `python3 -m gatepost.install --restore FOLDER`, as
 docs/disaster.md has it.
 
 The folder has what was kept elsewhere. That and what is in its newest backup is put where it
@@ -29,11 +29,12 @@ NEEDED = {
     KEY: "the master key",
     PASSED: "what backups are sealed by",
 }
-"""What is in the folder, but for the newest list of what is revoked, which may be."""
+"""The names that must be in the folder, with what they are. The newest list of what is revoked may
+be there too."""
 BACKUPS = "/var/backups/gatepost"
 LIST = f"{STATE}/main_server/crl/{REVOKED}"
 OURS = (ETC, STATE)
-"""Below these is what comes out of a backup; what else it has is the operator's to bring back."""
+"""The folders that come out of a backup; what else it has is the operator's to bring back."""
 MENTIONED = 5
 
 
@@ -43,7 +44,7 @@ class Saved:
 
     @property
     def backup(self) -> Path:
-        """The newest that is whole: until then its name begins with a dot."""
+        """The newest whole backup: until it is whole, its name begins with a dot."""
         folders = (self.folder / LEDGERS).glob("[0-9]*Z")
         return max(folders, key=lambda one: one.name)
 
@@ -52,7 +53,7 @@ class Saved:
 
 
 def check(machine: Machine, saved: Saved) -> None:
-    """Before anything is changed."""
+    """Check, before anything is changed, that the machine is new and the folder complete."""
     if (release := version_at(machine, CURRENT)) is not None:
         raise Failure(
             f"Release {release} is installed here: --restore is for a machine without one.\n"
@@ -67,7 +68,8 @@ def check(machine: Machine, saved: Saved) -> None:
 
 
 def files(machine: Machine, release: Release, saved: Saved) -> list[Step]:
-    """Keys, backups, settings and the CA. Comes before what would make them."""
+    """Return the steps that restore keys, backups, settings and the CA. They come before those that
+    would make them."""
     kept = f"{BACKUPS}/{LEDGERS}/{saved.backup.name}"
     return [
         _kept(machine, saved, KEY, MASTER_KEY, "the master key"),
@@ -94,7 +96,8 @@ def files(machine: Machine, release: Release, saved: Saved) -> list[Step]:
 
 
 def ledger(machine: Machine, release: Release, saved: Saved) -> list[Step]:
-    """Into the empty database, with the keys that open it. Comes before tables are made."""
+    """Return the steps that restore the ledger into the empty database, with the keys that open it.
+    They come before tables are made."""
     gatepost, name = f"{place(release)}/bin/gatepost", saved.backup.name
     backup = ("backup", "restore", name, "--config", f"{ETC}/backup/config.yaml")
     keys = ("keys", "restore", f"{BACKUPS}/keys/{KEYS}")
@@ -120,7 +123,8 @@ def ledger(machine: Machine, release: Release, saved: Saved) -> list[Step]:
 def _once(
     machine: Machine, release: Release, what: str, name: str, do: Callable[[], object]
 ) -> Step:
-    """Marked in the release: what is restored lives on, and is soon another than in the backup."""
+    """Return a step that is done once. The mark is in the release: what is restored lives on, and
+    soon differs from what the backup has."""
     mark = machine.path(f"{place(release)}/restored-{name}")
 
     def do_and_mark() -> None:
@@ -131,7 +135,7 @@ def _once(
 
 
 def _kept(machine: Machine, saved: Saved, name: str, file: str, what: str) -> Step:
-    """Root's alone."""
+    """Return the step that puts a kept file back for root alone."""
     target = machine.path(file)
 
     def put() -> None:
@@ -143,7 +147,7 @@ def _kept(machine: Machine, saved: Saved, name: str, file: str, what: str) -> St
 
 
 def _given(machine: Machine, saved: Saved, name: str, file: str, what: str) -> Step:
-    """As the main server's, which will write it anew."""
+    """Return the step that puts a kept file back as the main server's, which will write it anew."""
     target = machine.path(file)
 
     def put() -> None:
@@ -189,7 +193,8 @@ def _unpack(machine: Machine, release: Release, saved: Saved) -> None:
 
 @contextmanager
 def _opened(machine: Machine, release: Release, saved: Saved) -> Iterator[Path]:
-    """The files of the backup, with their owners and modes, for a moment and for root alone."""
+    """Yield the folder of the backup's files, with their owners and modes, for a moment and for
+    root alone."""
     name = secrets.token_hex(8)
     place_, config = f"{STATE}/restored-{name}", f"/run/gatepost-install-{name}.yaml"
     text = (
@@ -207,7 +212,7 @@ def _opened(machine: Machine, release: Release, saved: Saved) -> Iterator[Path]:
 
 
 def _has_room(source: Path, target: Path) -> bool:
-    """Nothing is there, or the same."""
+    """Return whether nothing is in the target's place, or the same as in the backup."""
     if source.is_dir() and not source.is_symlink():
         return target.is_dir() or not os.path.lexists(target)
     if source.is_symlink():
@@ -217,7 +222,7 @@ def _has_room(source: Path, target: Path) -> bool:
 
 
 def _put(source: Path, target: Path) -> None:
-    """Whole or not at all, whose it was."""
+    """Put a file in its place, whole or not at all, with its owner and mode."""
     if os.path.lexists(target):
         return
     status = source.lstat()

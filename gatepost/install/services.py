@@ -1,4 +1,4 @@
-"""systemd's part: units, which of them are enabled, and the order in which they are restarted.
+"""Tells systemd which units there are, which of them are enabled, and in which order they restart.
 
 Without a systemd to talk to (another root folder) units are put there and enabled, and that is all.
 A service runs what is installed if it was started after the last change of what it is made of.
@@ -29,7 +29,7 @@ FIRST = (
         for name in ("main_server", "proxy", "worker", "portal")
     ),
 )
-"""What is enabled when a machine is new. Later it is the operator's choice."""
+"""The units that are enabled when a machine is new. Later it is the operator's choice."""
 WITH_ANALYTICS = ("gatepost-nightly.timer", "gatepost-retention.timer")
 ORDER = (
     "gatepost-redis",
@@ -41,7 +41,7 @@ ORDER = (
 STAY = ("redis", "main-server", "worker@", "proxy@", "portal")
 BACK_OFF_SINCE = 254
 NAMES = "units.txt"
-"""In a release: which files of units are its own."""
+"""The file in a release that lists which files of units are its own."""
 
 
 def units(machine: Machine, release: Release) -> Step:
@@ -71,8 +71,8 @@ def units(machine: Machine, release: Release) -> Step:
 
 
 def ours(machine: Machine) -> set[str]:
-    """Files that are there of any release that is, by their path in systemd's folder. Units and
-    drop-ins that an operator has put beside them are not."""
+    """Return the unit files that any release here has put into systemd's folder, by their path
+    there. Units and drop-ins that an operator has put beside them are not among them."""
     lists = machine.path(RELEASES).glob(f"*/{NAMES}")
     names = {name for one in lists for name in one.read_text().splitlines()}
     return {name for name in names if (machine.path(UNITS) / name).exists()}
@@ -84,8 +84,9 @@ def reload(machine: Machine) -> None:
 
 
 def enable(machine: Machine, *, analytics: bool) -> list[Step]:
-    """Once, and again for what comes to it with Spark, or with a release. Before the release is the
-    current one: what was broken off there would not know any more what has come."""
+    """Return the steps that enable units: once, and again for those that come with Spark, or with a
+    release. They come before the release is made the current one: were an upgrade broken off after
+    that, the next run would not know any more what has come."""
     steps = [_enabled(machine, (TARGET, *FIRST), lambda: TARGET in enabled(machine))]
     if come := came(machine):
         steps.append(_enabled(machine, come, lambda: set(come) <= enabled(machine)))
@@ -97,7 +98,7 @@ def enable(machine: Machine, *, analytics: bool) -> list[Step]:
 
 
 def came(machine: Machine) -> tuple[str, ...]:
-    """Of what a new machine has enabled, that which the release that runs doesn't have at all."""
+    """Return the units that new machines enable and that the running release doesn't have."""
     current = version_at(machine, CURRENT)
     had = machine.path(f"{RELEASES}/{current}/{NAMES}")
     if current is None or not had.is_file():
@@ -107,7 +108,7 @@ def came(machine: Machine) -> tuple[str, ...]:
 
 
 def _file_of(name: str) -> str:
-    """Of an instance, its template."""
+    """Return the unit's file; for an instance, that of its template."""
     before, at, rest = name.partition("@")
     return f"{before}@.{rest.rpartition('.')[2]}" if at else name
 
@@ -121,7 +122,8 @@ def _enabled(machine: Machine, names: tuple[str, ...], is_done: Callable[[], boo
 
 
 def enabled(machine: Machine) -> set[str]:
-    """By the links, which lead nowhere as long as one looks from outside of another root folder."""
+    """Return the enabled units, by their links, which lead nowhere when seen from outside of
+    another root folder."""
     folder = machine.path(UNITS)
     return {link.name for link in folder.glob("*.wants/gatepost*") if _is_chosen(link)}
 
@@ -131,7 +133,8 @@ def _is_chosen(link: Path) -> bool:
 
 
 def stop_main_server(machine: Machine, is_needed: Callable[[], bool]) -> Step:
-    """Before the tables change: proxies go on accepting, into Redis."""
+    """Return the step that stops the main server before the tables change: proxies go on accepting,
+    into Redis."""
     return Step(
         f"{MAIN_SERVER} stands still, if the tables change",
         lambda: not is_needed() or not _is_active(machine, MAIN_SERVER),
@@ -140,7 +143,8 @@ def stop_main_server(machine: Machine, is_needed: Callable[[], bool]) -> Step:
 
 
 def restarts(machine: Machine) -> Iterator[Step]:
-    """One after the other, each ready before the next one: the main server before its callers."""
+    """Yield the steps that restart the services one after the other, each ready before the next
+    one: the main server before its callers."""
     if not machine.live:
         return
     running = {*enabled(machine), *came(machine)} or set(FIRST)
@@ -160,7 +164,7 @@ def _idle(machine: Machine) -> list[str]:
 
 
 def stands_still(machine: Machine) -> bool:
-    """The main server, though it is one that should run."""
+    """Return whether the main server stands still, though it should run."""
     return machine.live and MAIN_SERVER in enabled(machine) and not _is_active(machine, MAIN_SERVER)
 
 
@@ -192,14 +196,14 @@ def _is_active(machine: Machine, name: str) -> bool:
 
 
 def _started(machine: Machine, name: str) -> float:
-    """When its main process was, by the wall clock."""
+    """Return when the unit's main process was started, by the wall clock."""
     asked = ("systemctl", "show", "--value", "--property=ExecMainStartTimestampMonotonic", name)
     said = machine.run(*asked).strip()
     return int(said or 0) / 1e6 + time.time() - time.monotonic()
 
 
 def _changed_at(machine: Machine, name: str) -> float:
-    """The last change of what it is made of: its unit, and its files or the release."""
+    """Return when the unit last changed: its own files, and Redis's settings or the release."""
     template = _file_of(name)
     folder = machine.path(UNITS)
     files = [
@@ -228,7 +232,7 @@ def _wanted(machine: Machine, release: Release) -> dict[str, bytes]:
 
 
 def version(machine: Machine) -> int:
-    """systemd's, 0 if there is none."""
+    """Return systemd's version, 0 if there is none."""
     try:
         said = machine.call("systemctl", "--version").stdout.split()
     except OSError:
@@ -237,7 +241,7 @@ def version(machine: Machine) -> int:
 
 
 def remove(machine: Machine) -> list[Step]:
-    """Stopped, disabled, gone."""
+    """Return the steps that stop and disable the units and take their files away."""
     return [
         Step(
             "services and timers are stopped", lambda: not _running(machine), lambda: _stop(machine)
@@ -264,7 +268,7 @@ def _running(machine: Machine) -> list[str]:
 
 
 def _stop(machine: Machine) -> None:
-    """Timers first, so that none starts what has been stopped."""
+    """Stop the timers first, so that none starts what has been stopped."""
     names = _running(machine)
     for last in (False, True):
         if some := [name for name in names if name.endswith(".timer") != last]:

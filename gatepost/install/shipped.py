@@ -1,4 +1,4 @@
-"""What came along in the wheel: units, samples, templates, locks (see pyproject.toml)."""
+"""Reads what came along in the wheel: units, samples, templates, locks (see pyproject.toml)."""
 
 import re
 import zipfile
@@ -18,7 +18,7 @@ _COMMENTS = re.compile(r"^(?:(?:#|--).*)?\n", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Release:
-    """The wheel that this runs out of."""
+    """The release whose wheel this runs out of."""
 
     wheel: Path
 
@@ -28,7 +28,7 @@ class Release:
 
     @cached_property
     def units(self) -> dict[str, bytes]:
-        """What goes into systemd's folder, by its path there."""
+        """The files that go into systemd's folder, by their path there."""
         folder = self._shipped() / "systemd"
         return {
             name: content
@@ -40,7 +40,7 @@ class Release:
         return self._shipped().joinpath(*name.split("/")).read_bytes()
 
     def sample(self, package: str) -> str:
-        """The config.yaml that is beside the code of a service, or of a part of one."""
+        """Return the config.yaml that is beside the code of a service, or of a part of one."""
         return (resources.files(package) / "config.yaml").read_text()
 
     def _shipped(self) -> Traversable:
@@ -58,19 +58,19 @@ def this_release() -> Release:
 
 
 def shipped_file(name: str) -> Path:
-    """Where it is for whoever runs this: in a release, or in a checkout, which doesn't ship it."""
+    """Return where the file is: in a release, or in a checkout, which doesn't ship it."""
     package = Path(gatepost.__file__).parent
     there = package / "install" / "shipped" / name
     return there if there.exists() else package.parent / "infra" / name
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """The template with each `@name@` filled, without its comments."""
+    """Return the template with each `@name@` filled, without its comments."""
     return _PLACE.sub(lambda place: values[place[1]], _COMMENTS.sub("", template))
 
 
 def names_in(template: str) -> list[str]:
-    """Whose something is wanted."""
+    """Return the names whose value a template wants."""
     return sorted(set(_PLACE.findall(_COMMENTS.sub("", template))))
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 
 class Failure(Exception):
-    """It can't go on. The text is for the operator: why, and what to run."""
+    """The installation can't go on. The text is for the operator: why, and what to run."""
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,13 @@ class Step:
 
 @dataclass
 class Report:
-    """What was changed, in order."""
+    """The steps that changed something, in order."""
 
     changed: list[str] = field(default_factory=list)
 
 
 def show(steps: Iterable[Step], say: Callable[[str], None]) -> int:
-    """Says of each step whether it is so, or would be done; how many would be."""
+    """Say of each step whether it is so, or would be done; return how many would be done."""
     wanted = 0
     for step in steps:
         done = step.is_done()
@@ -37,7 +37,7 @@ def show(steps: Iterable[Step], say: Callable[[str], None]) -> int:
 
 
 def carry_out(steps: Sequence[Step], say: Callable[[str], None]) -> Report:
-    """Does what isn't done, in order, and stops at the first that can't be."""
+    """Do what isn't done, in order, and stop at the first step that can't be done."""
     report = Report()
     for step in steps:
         try:
@@ -55,7 +55,7 @@ def carry_out(steps: Sequence[Step], say: Callable[[str], None]) -> Report:
 
 
 def _failed(step: Step, error: Exception, report: Report, steps: Sequence[Step]) -> str:
-    """Which, why, what there is now, and what to run."""
+    """Say which step failed, why, what there is now, and what to run."""
     place = next(number for number, one in enumerate(steps, 1) if one is step)
     changed = plural(len(report.changed))
     return (

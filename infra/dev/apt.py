@@ -1,4 +1,4 @@
-"""Debian's and Ubuntu's packages, unpacked into a folder of ours: no root, nothing installed.
+"""Unpacks packages of Debian and Ubuntu into a folder of ours: no root, nothing installed.
 
 apt works on private lists and a private cache; the machine's own dpkg status is only read, so that
 apt names exactly what this machine lacks, whatever the release calls it. The machine's hooks are
@@ -34,7 +34,7 @@ def available() -> bool:
 
 
 def unpack(packages: Sequence[str], folder: Path) -> None:
-    """Puts the packages, and what they need that is missing here, into `folder`: wholly or not."""
+    """Put the packages, and what they need that is missing here, into `folder`: wholly or not."""
     work = private_folder(CACHE / "apt")
     with (work / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -50,7 +50,7 @@ def unpack(packages: Sequence[str], folder: Path) -> None:
 
 
 def download_whole(packages: Sequence[str], folder: Path) -> list[Path]:
-    """The packages and all that they need, as a machine wants them that has nothing yet."""
+    """Download the packages and all that they need, as for a machine that has nothing yet."""
     work = private_folder(CACHE / "apt")
     with (work / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -60,12 +60,12 @@ def download_whole(packages: Sequence[str], folder: Path) -> list[Path]:
 
 
 def needed(listing: str) -> list[str]:
-    """The packages' names in what `apt-get install --print-uris` prints."""
+    """Return the packages' names in what `apt-get install --print-uris` prints."""
     return [match["name"] for match in _PACKAGE_FILE.finditer(listing)]
 
 
 def _prepare(work: Path) -> list[str]:
-    """apt-get as a command that touches nothing but `work`."""
+    """Return apt-get as a command that touches nothing but `work`."""
     private_folder(work / "lists" / "partial")
     private_folder(work / "cache" / "archives" / "partial")
     configuration = work / "apt.conf"
@@ -74,7 +74,7 @@ def _prepare(work: Path) -> list[str]:
 
 
 def _download(apt: list[str], packages: Sequence[str], folder: Path) -> list[Path]:
-    """Fetches what has to be unpacked.
+    """Fetch what has to be unpacked.
 
     One source that doesn't answer makes all of `update` fail, though the others may do. So that is
     told only if the packages can't be had.

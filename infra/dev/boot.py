@@ -20,7 +20,7 @@ from infra.dev.options.commands import COMMANDS
 from infra.dev.paths import BOOT, LOCKS, ROOT, VAR, VENV
 from infra.dev.steps import Failure, give_up, step
 
-# Each holds all of the one before it.
+# Each group holds all of the one before it.
 GROUPS = ("server", "analytics", "test", "bench")
 STAMP = VENV / "made-from.json"
 
@@ -45,7 +45,8 @@ def main(arguments: list[str]) -> NoReturn:
 
 
 def demand_own(folder: Path) -> None:
-    """What another user has made is theirs alone: nothing of ours would work in it."""
+    """Refuse a folder that another user has made: it is theirs alone, and nothing of ours would
+    work in it."""
     if folder.exists() and not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         owner = folder.stat().st_uid
         raise Failure(
@@ -66,7 +67,7 @@ def usage() -> str:
 
 
 def prepare(group: str | None) -> str:
-    """The Python that has the group's packages, installed now if they aren't yet."""
+    """Return the Python that has the group's packages, installed now if they aren't yet."""
     if group is None:
         return sys.executable
     make_var()
@@ -83,7 +84,7 @@ def prepare(group: str | None) -> str:
 
 
 def make_var() -> None:
-    """The folder of everything we make: ours, and nobody else may look into it.
+    """Make the folder of everything we make: it is ours, and nobody else may look into it.
 
     Root's can be passed through: MariaDB, which doesn't run as root, has its data in there.
     """
@@ -95,7 +96,7 @@ def make_var() -> None:
 
 
 def last_made() -> tuple[str, str]:
-    """The group that the environment was made for, and the digest of what it was made from."""
+    """Return the group that the environment was made for, and the digest of what went into it."""
     try:
         made = json.loads(STAMP.read_text())
         return GROUPS[GROUPS.index(made["group"])], made["digest"]
@@ -104,7 +105,7 @@ def last_made() -> tuple[str, str]:
 
 
 def digest(group: str) -> str:
-    """Of everything that the environment depends on, its place included (scripts name it)."""
+    """Return the digest of all that the environment depends on, and its place (scripts name it)."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     parts = [str(ROOT), (LOCKS / f"{group}.txt").read_text()]
     parts += [json.dumps(project[part]) for part in ("project", "build-system")]

@@ -21,7 +21,7 @@ _ENDED_WITH_US = ["setpriv", "--pdeathsig", "TERM", "--"]
 
 
 class Owner(NamedTuple):
-    """Another user, to run as."""
+    """Another user, to run a child as."""
 
     uid: int
     gid: int
@@ -29,9 +29,9 @@ class Owner(NamedTuple):
 
 @dataclass
 class Child:
-    """What to run, and the process that runs it. It holds the file `lock` as long as it lives, and
-    ends when we end unless it `outlives` us. `first` is done before it starts, when the lock says
-    that no former one lives."""
+    """A program to run as a child, and the process that runs it. The process holds the file `lock`
+    as long as it lives, and ends when we end unless it `outlives` us. `first` is done before it
+    starts, when the lock says that no former one lives."""
 
     name: str
     command: Sequence[str]
@@ -74,11 +74,11 @@ class Child:
         return self._running().pid
 
     def exit_code(self) -> int | None:
-        """None while it runs."""
+        """Return the exit code; None while the child runs."""
         return self._running().poll()
 
     def stop(self, seconds: float) -> None:
-        """Asks it to end; after `seconds`, and for what it leaves behind, doesn't ask."""
+        """Ask the child to end; kill it after `seconds`, and whatever it leaves behind."""
         if self._process is not None and self._process.poll() is None:
             self._process.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -86,7 +86,7 @@ class Child:
         self.kill()
 
     def kill(self) -> None:
-        """Kills it and its whole session, at once."""
+        """Kill the child and its whole session, at once."""
         if self._process is None:
             return
         with suppress(ProcessLookupError, PermissionError):  # it's gone; others may have its number
@@ -94,7 +94,7 @@ class Child:
         self._process.wait()
 
     def last_words(self) -> str:
-        """The end of its log."""
+        """Return the end of the child's log."""
         return last_words(self.log.read_bytes()[-8000:].decode(errors="replace"))
 
     def _running(self) -> "subprocess.Popen[bytes]":
@@ -104,5 +104,5 @@ class Child:
 
 
 def as_owner(owner: Owner | None) -> dict[str, Any]:
-    """What `subprocess` wants to hear, to run a program as somebody else."""
+    """Return the options with which `subprocess` runs a program as somebody else."""
     return {} if owner is None else {"user": owner.uid, "group": owner.gid, "extra_groups": ()}

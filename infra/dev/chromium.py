@@ -25,9 +25,11 @@ from infra.dev.steps import Failure, run, step
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 LEAST = 120
-"""Playwright speaks to its own time's browsers; older ones lack what our style sheet uses, too."""
+"""The least version that will do: Playwright speaks to browsers of its own time, and older ones
+lack what our style sheet uses, too."""
 PACKAGES = ("chromium", "fonts-liberation")
-"""It draws text only with a font; which one decides how wide a page gets."""
+"""The packages to unpack: Chromium draws text only with a font, and which one decides how wide a
+page gets."""
 PROGRAM = Path("usr/lib/chromium/chromium")
 NO_CHROMIUM = """\
 There is no Chromium 120 or later on this machine, and none could be unpacked.
@@ -45,8 +47,8 @@ FONTS = """\
   <match><edit name="family" mode="append_last"><string>Liberation Sans</string></edit></match>
 </fontconfig>
 """
-"""What a page calls the system's own font would else be any that the machine has: with or without
-serifs, with or without bold letters, and as wide as it likes."""
+"""The settings of fonts. Without them, what a page calls the system's own font would be any that
+the machine has: with or without serifs, with or without bold letters, and as wide as it likes."""
 QUIET = (
     "--disable-background-networking",
     "--disable-component-update",
@@ -71,8 +73,8 @@ class Chromium:
         return f"Chromium {self.version}"
 
     def options(self, ca: Path) -> dict[str, Any]:
-        """For Playwright to launch it. It trusts that CA by its keys, as a person would have told
-        it to, and nobody else's; and it asks nobody for anything by itself."""
+        """Return the options with which Playwright launches it. It trusts that CA by its keys, as
+        if a person had told it to, and nobody else's; and it asks nobody for anything by itself."""
         known = ",".join(_keys_of(ca))
         return {
             "executable_path": self.program,
@@ -92,7 +94,7 @@ def find_chromium(folder: Path = ENGINES / "chromium") -> Chromium:
 
 
 def _keys_of(file: Path) -> list[str]:
-    """The public keys of the certificates in a file, as Chromium names them."""
+    """Return the public keys of the certificates in a file, as Chromium names them."""
     found = x509.load_pem_x509_certificates(file.read_bytes())
     form = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
     keys = [one.public_key().public_bytes(*form) for one in found]
@@ -119,7 +121,7 @@ def _unpacked(folder: Path) -> Chromium | None:
 
 
 def _chromium(program: Path, extra: Mapping[str, str]) -> Chromium | None:
-    """It, if it runs and is recent enough."""
+    """Return the program as a Chromium, if it runs and is recent enough."""
     environment = {**clean_environment(), **extra}
     environment.setdefault("HOME", os.devnull)
     try:

@@ -21,16 +21,16 @@ LOCK = LOCKS / "clients.txt"
 
 @dataclass(frozen=True)
 class PythonMaker:
-    """The folder of its packages."""
+    """openapi-python-client, by the folder of its packages."""
 
     folder: Path
 
     def command(self, *arguments: str) -> Sequence[str]:
-        """Our Python without our packages."""
+        """Return a command that runs our Python without our packages."""
         return [sys.executable, "-S", *arguments]
 
     def environment(self, *folders: Path) -> Mapping[str, str]:
-        """With its packages, and what else is in `folders`."""
+        """Return an environment with its packages, and what else is in `folders`."""
         return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [self.folder, *folders]))}
 
 

@@ -75,7 +75,7 @@ def _services(place: Place, ports: Ports, stores: Stores) -> dict[str, dict[str,
 
 
 def _analytics(place: Place, stores: Stores) -> dict[str, Any]:
-    """The nightly pipeline, which nothing starts by itself: `./dev analytics run` does."""
+    """Return the settings of the nightly pipeline, which only `./dev analytics run` starts."""
     return {
         "database": {"url": stores.database("gatepost_analytics")},
         "source": {"url": stores.database("gatepost_lake")},
@@ -101,7 +101,7 @@ def _pair(place: Place, name: str) -> dict[str, Any]:
 
 
 def _caller(place: Place, ports: Ports, name: str) -> dict[str, Any]:
-    """How a service reaches the main server, and what it shows there."""
+    """Return the settings of how a service reaches the main server, and what it shows there."""
     url = f"https://{HOST}:{ports.main_server}"
     return {"url": url, "timeout": 10, **_certificate(place, name)}
 

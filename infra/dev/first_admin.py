@@ -1,4 +1,5 @@
-"""The portal's first administrator in a development stack, with a password of this stack alone.
+"""Makes the portal's first administrator in a development stack, with a password of this stack
+alone.
 
 It stands in a file that only its owner can read; what the stack prints and logs names the file.
 """
@@ -22,7 +23,8 @@ ADMIN = "admin"
 
 
 def ensure_admin(engine: Engine, file: Path) -> None:
-    """There afterwards, with the password in the file; run again it changes nothing."""
+    """Ensure that the administrator exists, with the password in the file; run again, it changes
+    nothing."""
     now = datetime.now(UTC)
     try:
         user = service.find(engine, INFRASTRUCTURE_DOMAIN, ADMIN)

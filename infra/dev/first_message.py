@@ -1,4 +1,4 @@
-"""The first message: sent over mTLS as a partner would, and followed until it is delivered.
+"""Sends the first message, over mTLS as a partner would, and follows it until it is delivered.
 
 It shows that a start has come to its end. Where it isn't delivered that is said, with what is
 paused and how much waits, and the stack goes on: it serves what it can.
@@ -23,7 +23,7 @@ DELIVERED_WITHIN_SECONDS = 15.0
 def send_first_message(
     status: dict[str, Any], within_seconds: float = DELIVERED_WITHIN_SECONDS
 ) -> int:
-    """How many milliseconds it took from before it was sent until it was seen as delivered."""
+    """Send the message; return how many milliseconds passed until it was seen as delivered."""
     certificate = status["client"]
     begun = time.monotonic()
     try:

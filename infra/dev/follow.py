@@ -1,4 +1,4 @@
-"""Log files that grow: their lines, in the order of time, as they come."""
+"""Follows log files that grow: gives their lines, in the order of time, as they come."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,19 +12,20 @@ class Line(NamedTuple):
 
 
 class Follower:
-    """Reads on in several files; what one call finds is sorted by time."""
+    """A reader that goes on in several files; what one call finds is sorted by time."""
 
     def __init__(self, files: Mapping[str, Path], from_end: bool) -> None:
         self._files = files
         self._read = {name: _size(file) if from_end else 0 for name, file in files.items()}
 
     def new_lines(self) -> list[Line]:
-        """Each new whole line."""
+        """Return each whole line that is new."""
         found = [line for name in self._files for line in self._of(name)]
         return sorted(found, key=lambda line: line.time)
 
     def _of(self, name: str) -> Iterator[Line]:
-        """One file's; a line that tells no time, as those of a traceback, stays with the last."""
+        """Yield the new lines of one file; a line that tells no time, such as a traceback's, stays
+        with the last."""
         time = ""
         for text in self._read_on(name).splitlines():
             time = text.partition('"ts": "')[2][:24] or time

@@ -1,5 +1,5 @@
-"""haproxy, the load balancer that infra/haproxy.cfg is for: the machine's, or the distribution's,
-unpacked."""
+"""Finds haproxy, the load balancer that infra/haproxy.cfg is for: the machine's, or the
+distribution's, unpacked."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What Spark needs beside its package: a Java, and MariaDB's JDBC driver.
+"""Finds what Spark needs beside its package: a Java, and MariaDB's JDBC driver.
 
 Java from the PATH, if it's recent enough; else the distribution's, unpacked by us. So is the
 driver.
@@ -26,17 +26,17 @@ _RELEASE = re.compile(r'^JAVA_VERSION="(\d+)', re.MULTILINE)
 
 
 def find_java(folder: Path = ENGINES) -> Path:
-    """A JAVA_HOME."""
+    """Return a JAVA_HOME."""
     return _find(JAVA_PACKAGES, folder, "java") or _fail(NO_JAVA)
 
 
 def find_jdk(folder: Path = ENGINES) -> Path:
-    """The same with a compiler, for programs that partners write."""
+    """Return a JAVA_HOME with a compiler, for programs that partners write."""
     return _find(JDK_PACKAGES, folder, "javac") or _fail(NO_JDK)
 
 
 def _find(packages: Sequence[str], folder: Path, program: str) -> Path | None:
-    """Where there is that program, of a release that will do: here, or unpacked."""
+    """Return the home of a Java that has that program and is recent enough: here, or unpacked."""
     for home in _homes_here():
         if _has(home, program):
             return home
@@ -61,7 +61,7 @@ def _fail(words: str) -> NoReturn:
 
 
 def find_driver(folder: Path = ENGINES) -> Path:
-    """The jar."""
+    """Return the driver's jar, unpacked if need be."""
     place = driver_place(folder)
     if not place.exists():
         try:
@@ -72,13 +72,13 @@ def find_driver(folder: Path = ENGINES) -> Path:
 
 
 def driver_place(folder: Path = ENGINES) -> Path:
-    """Where the jar is, or will be once it is needed."""
+    """Return where the jar is, or will be once it is needed."""
     here = Path("/") / DRIVER
     return here if here.exists() else folder / DRIVER_PACKAGE / DRIVER
 
 
 def _homes_here() -> list[Path]:
-    """As JAVA_HOME says, then as the PATH does: java is in the folder bin of its home."""
+    """Return the homes by JAVA_HOME, then by the PATH: java is in the folder bin of its home."""
     named = os.environ.get("JAVA_HOME")
     program = shutil.which("java")
     found = [Path(program).resolve().parents[1]] if program else []
@@ -86,7 +86,7 @@ def _homes_here() -> list[Path]:
 
 
 def _version(home: Path) -> int:
-    """What its file `release` says; 0 if it's no Java."""
+    """Return the version in the file `release` of a Java's home; 0 if it's no Java."""
     try:
         match = _RELEASE.search((home / "release").read_text())
     except OSError:
@@ -105,7 +105,7 @@ def _unpack(package: str, place: Path) -> None:
 
 
 def _turn_links_inward(place: Path) -> None:
-    """Links of a package name files of the root folder (Java's settings are in /etc): ours."""
+    """Point links that name files of the root folder (Java's settings are in /etc) to ours."""
     for link in place.rglob("*"):
         if link.is_symlink() and (target := link.readlink()).is_absolute():
             inside = place / target.relative_to("/")

@@ -35,7 +35,7 @@ class Keeper:
         self._kept: list[Kept] = []
 
     def launch(self, child: Child, launch: Callable[[], None]) -> None:
-        """Starts a child that is to be kept."""
+        """Start a child that is to be kept running."""
         launch()
         self._kept.append(Kept(child, launch, launched=time.monotonic()))
 
@@ -43,7 +43,7 @@ class Keeper:
         return [kept.child for kept in self._kept]
 
     def look_after(self) -> bool:
-        """One look at all of them; says whether one was started again."""
+        """Look at all children once; return whether one was started again."""
         revived = [self._revive(kept) for kept in self._kept]
         return any(revived)
 

@@ -1,4 +1,4 @@
-"""The services' log lines, JSON for machines, rendered for people: one short line an event."""
+"""Renders the services' log lines, JSON for machines, for people: one short line an event."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import shutil
 import sys
 from typing import Any
 
-# Said already by the line's place, or of no use to somebody who watches.
+# Fields that the line's place says already, or that are of no use to somebody who watches.
 LEFT_OUT = {"ts", "level", "service", "event", "pid", "request_id", "traceparent", "trace_id"}
 VALUE_WIDTH = 40
 COLOURS = {"proxy": 36, "worker": 35, "main_server": 34, "dev": 32}
@@ -18,7 +18,7 @@ def colours_wanted() -> bool:
 
 
 def render(service: str, line: str, colour: bool) -> str:
-    """`10:07:51.123  proxy        message.accepted  message_id=…  ms=1.2`, one line of screen."""
+    """Return one line: `10:07:51.123  proxy        message.accepted  message_id=…  ms=1.2`."""
     try:
         record = json.loads(line)
         clock, event = record["ts"][11:23], str(record["event"])

@@ -1,4 +1,4 @@
-"""Locks on files: each process of a stack holds one as long as it lives, whatever ends it.
+"""Locks files: each process of a stack holds such a lock as long as it lives, whatever ends it.
 
 So who runs is told by the kernel, never by a file that a crash has left behind.
 """
@@ -17,7 +17,7 @@ ASKING_SECONDS = 0.5  # for those who only ask who the holder is
 
 
 def take(file: Path, name: str) -> int:
-    """The file, locked for as long as somebody has it open."""
+    """Return the file's descriptor, locked for as long as somebody has it open."""
     descriptor = _open(file)
     if not _lock(descriptor, FORMER_SECONDS):
         os.close(descriptor)
@@ -27,7 +27,7 @@ def take(file: Path, name: str) -> int:
 
 @contextmanager
 def the_only_one(file: Path) -> Iterator[None]:
-    """Holds the lock, with our process id in the file; a Failure if somebody else does."""
+    """Hold the lock, with our process id in the file; raise Failure if somebody else holds it."""
     descriptor = _open(file)
     try:
         if not _lock(descriptor, ASKING_SECONDS):
@@ -43,7 +43,7 @@ def the_only_one(file: Path) -> Iterator[None]:
 
 
 def holder(file: Path) -> int | None:
-    """The process that is the only one now, if there is one."""
+    """Return the process that holds the lock now, if there is one."""
     if not file.exists():
         return None
     with file.open() as stream:

@@ -1,4 +1,4 @@
-"""Finds Node for the tests, and installs what they have of npm's.
+"""Finds Node for the tests, and installs the packages that they have from npm.
 
 The machine's own Node, or the one that a Python wheel carries: Debian's can't be run unpacked, as
 it names files of the root folder. npm's packages come from wherever the user's own npm gets them;
@@ -28,7 +28,7 @@ NO_NODE = "There is no Node 20 or later on this machine, and none could be insta
 
 @dataclass(frozen=True)
 class Node:
-    """The program, and npm as a script of it."""
+    """Node's program, and npm as a script of it."""
 
     program: Path
     npm: Path
@@ -43,7 +43,7 @@ def find_node(folder: Path = ENGINES) -> Node:
 
 
 def install_packages(node: Node, folder: Path = ENGINES) -> Path:
-    """The folder node_modules with what the lock says; made once for each lock, wholly or not."""
+    """Return node_modules with what the lock says; made once for each lock, wholly or not."""
     place = folder / f"npm-{_digest(*(LOCK / name for name in FILES))}"
     if not place.exists():
         private_folder(folder)
@@ -60,7 +60,7 @@ def install_packages(node: Node, folder: Path = ENGINES) -> Path:
 
 
 def lock_packages(node: Node) -> None:
-    """Writes the lock anew, of package.json, without the addresses of those who take donations."""
+    """Write the lock anew, of package.json, without the addresses of those who take donations."""
     command = [str(node.program), str(node.npm), "install", "--package-lock-only"]
     run("choosing npm's packages", command, environment=node.environment, folder=LOCK)
     file = LOCK / "package-lock.json"
@@ -98,7 +98,7 @@ def _from_wheel(folder: Path) -> Node | None:
 
 
 def _node(program: Path, npm: Path) -> Node | None:
-    """It, if it runs and is recent enough."""
+    """Return the program as a Node, if it runs and is recent enough."""
     path = os.pathsep.join([str(program.parent), os.environ.get("PATH", os.defpath)])
     environment = {**os.environ, "PATH": path}
     try:

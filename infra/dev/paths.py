@@ -1,4 +1,4 @@
-"""Where things lie: the checkout, and below `var/` everything that running it makes."""
+"""The places of things: the checkout, and below `var/` everything that running it makes."""
 
 from pathlib import Path
 
@@ -11,4 +11,5 @@ ENGINES = VAR / "engines"
 DOCS = VAR / "docs"
 LOCKS = ROOT / "locks"
 BUILD_CONSTRAINTS = "infra/dev/build-constraints.txt"
-"""From the checkout: a checkout's own name may hold spaces, which uv and pip take for several."""
+"""The file of build constraints, relative to the checkout: its own name may hold spaces, which uv
+and pip take for several files."""

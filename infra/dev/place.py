@@ -45,28 +45,28 @@ class Place:
 
     @property
     def status_file(self) -> Path:
-        """There while the stack is ready: what `./dev status --json` prints."""
+        """The file that is there while the stack is ready: what `./dev status --json` prints."""
         return self.folder / "status.json"
 
     @property
     def supervisor_lock(self) -> Path:
-        """Held by the supervisor as long as it lives; its process id is in it."""
+        """The lock that the supervisor holds as long as it lives; its process id is in it."""
         return self.run / "supervisor.lock"
 
     @property
     def admin_password(self) -> Path:
-        """Of the portal's first administrator."""
+        """The file with the password of the portal's first administrator."""
         return self.secrets / "portal-admin.password"
 
     def log(self, name: str) -> Path:
         return self.logs / f"{name}.log"
 
     def supervisor(self) -> int | None:
-        """The process that runs the stack, if it runs."""
+        """Return the process that runs the stack, if it runs."""
         return holder(self.supervisor_lock)
 
     def status(self) -> dict[str, Any] | None:
-        """What scripts need to know, with the processes of this moment; None unless it's ready."""
+        """Return what scripts need, with the processes of this moment; None unless it's ready."""
         if self.supervisor() is None:
             return None
         try:
@@ -78,7 +78,7 @@ class Place:
 
 
 def session(leader: int) -> list[int]:
-    """The processes of a child's session, the child itself first."""
+    """Return the processes of a child's session, the child itself first."""
     members = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:

@@ -33,7 +33,7 @@ class Ports:
         return cls(*services, base + 1000, base + 1001, base + 1002, base + 1100)
 
     def ops(self) -> dict[str, int]:
-        """Each service's port for operators."""
+        """Return each service's port for operators."""
         return {
             "main_server": self.main_server_ops,
             "worker": self.worker_ops,
@@ -55,7 +55,7 @@ class Ports:
 
 
 def free_base() -> int:
-    """A base whose ports are all free now, below those that the kernel gives to clients."""
+    """Return a base whose ports are all free now, below those that the kernel gives to clients."""
     while True:
         base = random.randrange(10_000, 31_000, 100)
         if not Ports.at(base).taken():
@@ -80,7 +80,7 @@ def is_free(port: int) -> bool:
 
 
 def holder(port: int) -> str:
-    """Who listens there: "nginx (process 812)", as far as we may know it."""
+    """Return who listens on the port: "nginx (process 812)", as far as we may know it."""
     inodes = set(_listening_inodes(port))
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         try:
@@ -93,7 +93,7 @@ def holder(port: int) -> str:
 
 
 def _listening_inodes(port: int) -> Iterator[str]:
-    """The sockets that listen on the port, as their descriptors are shown: socket:[1234]."""
+    """Yield the sockets that listen on the port, as their descriptors are shown: socket:[1234]."""
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
             rows = Path(table).read_text().splitlines()[1:]
@@ -106,7 +106,7 @@ def _listening_inodes(port: int) -> Iterator[str]:
 
 
 def _name(process: Path) -> str:
-    """What the process was started as, shortened: arguments may be long."""
+    """Return the command line of the process, shortened: arguments may be long."""
     words = process.joinpath("cmdline").read_bytes().decode(errors="replace").split("\0")
     text = " ".join(word for word in words if word) or process.joinpath("comm").read_text().strip()
     return text if len(text) <= 60 else text[:59] + "…"

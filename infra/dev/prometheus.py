@@ -1,4 +1,4 @@
-"""Prometheus and what goes with it: the machine's own, or the distribution's, unpacked."""
+"""Finds Prometheus and what goes with it: the machine's own, or the distribution's, unpacked."""
 
 import shutil
 from enum import Enum

@@ -1,4 +1,4 @@
-"""Virtual environments and what is installed into them, by uv or, where uv can't be had, by pip.
+"""Makes virtual environments, and installs into them by uv or, where uv can't be had, by pip.
 
 Standard library only. The user's own pip configuration decides where packages come from; every file
 is checked against the hashes of a lock.
@@ -21,7 +21,7 @@ from infra.dev.private import private_folder
 from infra.dev.steps import Failure, run, step
 
 WHEELS = Path("/usr/share/python-wheels")  # where distributions keep the wheel that venv would use
-# What uv calls the settings of pip.
+# uv's variables, by pip's names of the settings.
 UV_NAMES = {
     "index-url": "UV_DEFAULT_INDEX",
     "extra-index-url": "UV_INDEX",
@@ -56,7 +56,7 @@ class Installer:
             point_relatively(packages, ROOT)
 
     def install_into(self, folder: Path, lock: Path) -> None:
-        """Puts the packages of a lock into a folder of their own: wholly or not."""
+        """Put the packages of a lock into a folder of their own: wholly or not."""
         private_folder(folder.parent)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".installing-") as name:
             arguments = ["--no-deps", "--require-hashes", "--target", f"{name}/root"]
@@ -72,7 +72,7 @@ class Installer:
 
 
 def point_relatively(packages: Path, root: Path) -> None:
-    """Has what points from the environment to the checkout name no folder above it: Python reads
+    """Make the pointers from the environment to the checkout name no folder above it: Python reads
     these files by the locale, and by that of C it doesn't start if an umlaut is in one."""
     for pointer in packages.glob("*.pth"):
         if pointer.read_bytes().strip() == os.fsencode(root):
@@ -80,9 +80,9 @@ def point_relatively(packages: Path, root: Path) -> None:
 
 
 def download(lock: Path, folder: Path) -> None:
-    """All files that a lock may want, on whatever Python, and what builds those that come as
-    sources: for a machine without a network, which has pip take them from there (PIP_FIND_LINKS).
-    """
+    """Download all files that a lock may want, on whatever Python, and what builds those that come
+    as sources: for a machine without a network, which has pip take them from there
+    (PIP_FIND_LINKS)."""
     every = re.sub(r" ; .*? \\$", r" \\", lock.read_text(), flags=re.MULTILINE)
     with tempfile.TemporaryDirectory() as name:
         (Path(name) / "every.txt").write_text(every)
@@ -95,7 +95,7 @@ def download(lock: Path, folder: Path) -> None:
 
 
 def installer() -> Installer:
-    """uv, out of an environment of its own; pip if uv can't be had."""
+    """Return uv, out of an environment of its own; pip if uv can't be had."""
     install = [*_pip(VENV), "install", "--quiet"]
     try:
         boot_environment()
@@ -109,7 +109,7 @@ def installer() -> Installer:
 
 
 def boot_environment() -> None:
-    """Makes the environment that holds uv, unless it's there."""
+    """Make the environment that holds uv, unless it's there."""
     lock = (LOCKS / "boot.txt").read_text()
     stamp = BOOT / "made-from.txt"
     if works(BOOT) and stamp.exists() and stamp.read_text() == lock:
@@ -127,7 +127,7 @@ def make_environment(folder: Path) -> None:
 
 
 def works(folder: Path) -> bool:
-    """Whether the environment's Python runs: it doesn't after its base was upgraded or removed."""
+    """Return whether the environment's Python runs: not after its base was upgraded or removed."""
     python = folder / "bin" / "python"
     try:
         run("trying", [str(python), "-c", ""])
@@ -137,35 +137,35 @@ def works(folder: Path) -> bool:
 
 
 def belongs_here(folder: Path) -> bool:
-    """Whether it was made at this place: a copied checkout's scripts name the other one."""
+    """Return whether the environment was made at this place: a copied checkout's scripts name the
+    other one."""
     return f" {folder}\n" in (folder / "pyvenv.cfg").read_text()
 
 
 def uv_environment() -> dict[str, str]:
-    """The environment for uv: the user's own, and what the user has told pip."""
+    """Return the environment for uv: the user's own, and what the user has told pip."""
     listing = run("reading pip's configuration", [*_pip(BOOT), "config", "list"])
     ours = {
         "UV_SYSTEM_CERTS": "1",
         "UV_PYTHON_DOWNLOADS": "never",
         "UV_CACHE_DIR": str(CACHE / "uv"),
         "UV_BUILD_CONSTRAINT": BUILD_CONSTRAINTS,
-        # As pip does: the best version of all indexes. The hashes keep strangers out.
+        # Take the best version of all indexes, as pip does. The hashes keep strangers out.
         "UV_INDEX_STRATEGY": "unsafe-best-match",
     }
     return ours | translate(listing) | os.environ
 
 
 def tidy_cache(environment: Mapping[str, str]) -> None:
-    """Of what comes as sources uv keeps each unpacking that it ever made: PySpark's are 480 MB
-    each. A cache that isn't ours is left alone.
-    """
+    """Prune uv's cache, which keeps each unpacking that it ever made of what comes as sources:
+    PySpark's are 480 MB each. A cache that isn't ours is left alone."""
     if environment.get("UV_CACHE_DIR") == str(CACHE / "uv"):
         prune = [str(BOOT / "bin" / "uv"), "cache", "prune", "--quiet"]
         run("tidying uv's cache", prune, environment=environment)
 
 
 def translate(listing: str) -> dict[str, str]:
-    """What `pip config list` prints, in uv's variables; later sources win, as they do for pip."""
+    """Return what `pip config list` prints, as uv's variables; later sources win, as in pip."""
     found: dict[str, dict[str, str]] = {"global": {}, "install": {}, ":env:": {}}
     for line in listing.splitlines():
         name, _, value = line.partition("=")
@@ -180,12 +180,12 @@ def translate(listing: str) -> dict[str, str]:
 
 
 def _pip(environment: Path) -> list[str]:
-    """pip as a command of that environment, run from a wheel: none needs to be installed."""
+    """Return pip as a command of that environment, run from a wheel: none needs to be installed."""
     return [str(environment / "bin" / "python"), str(pip_wheel() / "pip")]
 
 
 def pip_wheel() -> Path:
-    """pip, where Python or the distribution keeps it."""
+    """Return pip's wheel, where Python or the distribution keeps it."""
     folders = [Path(sysconfig.get_path("stdlib")) / "ensurepip" / "_bundled", WHEELS]
     unpacked = CACHE / "python-wheels"
     if not _wheels(*folders) and not _wheels(unpacked / WHEELS.relative_to("/")):

@@ -1,4 +1,5 @@
-"""What a development stack starts from: tables, a CA, certificates, a domain and its first client.
+"""Makes what a development stack starts from: tables, a CA, certificates, a domain and its first
+client.
 
 Run again it changes nothing but what grows old: a certificate that is about to expire is made anew,
 and so are the lists of revoked ones.
@@ -65,9 +66,8 @@ def seed(
     orders: Mapping[str, Order] = ORDERS,
     age: timedelta = timedelta(0),
 ) -> None:
-    """`orders` are the certificates that there are to be, by the names of their files; those that
-    are missing are issued as if `age` ago.
-    """
+    """Make what a stack starts from, where it is missing. `orders` are the certificates that there
+    are to be, by the names of their files; those that are missing are issued as if `age` ago."""
     engine = create_ledger_engine(database, patient=True)
     migrating.upgrade(engine, database.keys_schema)
     init_authority(settings.ca.folder, utc_now())
@@ -95,7 +95,7 @@ def _list_known(connection: Connection) -> list[repository.Known]:
 
 
 def _is_missing(file: Path, known: set[str]) -> bool:
-    """Whether there is none, one that this ledger doesn't know, or one that soon won't do."""
+    """Return whether a certificate isn't there, isn't known to this ledger, or soon won't do."""
     if not file.exists():
         return True
     certificate = x509.load_pem_x509_certificate(file.read_bytes())
@@ -117,8 +117,8 @@ def _add_clients(engine: Engine, identities: Sequence[Identity]) -> None:
 
 
 def grant_pipeline(database: Database, pipeline: AnalyticsSettings) -> None:
-    """What the nightly pipeline's users may do. A ledger of the user's own has one user for all,
-    who may do everything already."""
+    """Grant the nightly pipeline's users what they may do. A ledger of the user's own has one user
+    for all, who may do everything already."""
     host, migrates = "127.0.0.1", database.address().username
     publisher, reader = pipeline.database.address(), pipeline.read_from().address()
     if migrates not in (publisher.username, reader.username):
@@ -129,7 +129,7 @@ def grant_pipeline(database: Database, pipeline: AnalyticsSettings) -> None:
 
 
 def grant_retention(database: Database, retention: RetentionSettings) -> None:
-    """What the user may do that takes away what is past its day."""
+    """Grant its rights to the user who takes away what is past its day."""
     user = retention.database.address().username
     if user != database.address().username:
         engine = create_ledger_engine(database)

@@ -1,4 +1,4 @@
-"""The services as children: how one is started, and when it is ready."""
+"""Starts the services as children, and waits until they are ready."""
 
 import json
 import sys
@@ -17,7 +17,8 @@ READY_SECONDS = 30.0
 
 
 def service(place: Place, name: str) -> Child:
-    """By its name, or one of several: `proxy`, `proxy-2`. Each has a configuration of its own."""
+    """Return the child of a service, or of one of several: `proxy`, `proxy-2`. Each has a
+    configuration of its own."""
     return Child(
         name,
         [
@@ -35,7 +36,8 @@ def service(place: Place, name: str) -> Child:
 
 
 def wait_until_ready(child: Child, ops_port: int) -> None:
-    """Until /readyz says so; a Failure with what is wrong if it ends or doesn't get there."""
+    """Wait until /readyz says that the child is ready; raise Failure with what is wrong if it ends
+    or doesn't get there."""
     deadline = time.monotonic() + READY_SECONDS
     while (missing := not_ready(ops_port)) is not None:
         if child.exit_code() is not None:
@@ -46,7 +48,7 @@ def wait_until_ready(child: Child, ops_port: int) -> None:
 
 
 def not_ready(ops_port: int, host: str = HOST) -> str | None:
-    """What /readyz misses; None when it is content."""
+    """Return what /readyz misses; None when it is content."""
     try:
         with urllib.request.urlopen(f"http://{host}:{ops_port}/readyz", timeout=2):
             return None

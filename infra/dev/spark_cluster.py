@@ -1,4 +1,5 @@
-"""A real cluster of Spark's own kind on this machine: a master and workers as separate processes.
+"""Runs a real cluster of Spark's own kind on this machine: a master and workers as separate
+processes.
 
 For tests, drills and measurements: all on the loopback, on free ports, with folders of its own. Who
 isn't told its secret is given no work by it, and what its processes say to each other is encrypted.
@@ -28,7 +29,7 @@ _SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 class SparkCluster:
-    """`home` is SPARK_HOME. Each worker has `cores` and so much memory for executors."""
+    """A cluster; `home` is SPARK_HOME. Each worker has `cores` and so much memory for executors."""
 
     def __init__(
         self, home: Path, folder: Path, *, workers: int = 2, cores: int = 1, memory: str = "1g"
@@ -41,7 +42,7 @@ class SparkCluster:
             "spark.network.crypto.enabled": "true",
             "spark.driver.host": HOST,
         }
-        """What a job has to say."""
+        """The settings that a job has to give."""
         self._master = self._daemon("master", "Master", "--port", str(self._port))
         room = ["--cores", str(cores), "--memory", memory]
         self._workers = [
@@ -53,7 +54,7 @@ class SparkCluster:
         return f"spark://{HOST}:{self._port}"
 
     def executors(self) -> list[int]:
-        """The processes that do the work, by the worker that has started them."""
+        """Return the processes that do the work, in the order of the workers that started them."""
         every = [pid for worker in self._workers for pid in session(worker.pid)]
         return [pid for pid in every if _EXECUTOR in _command_of(pid)]
 

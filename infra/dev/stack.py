@@ -1,4 +1,4 @@
-"""A stack in the background: started, asked, hurt and stopped from outside.
+"""Runs a stack in the background: it is started, asked, hurt and stopped from outside.
 
 `./dev up --detach` and the acceptance tests use it; all of the work is the supervisor's.
 """
@@ -23,7 +23,8 @@ STOP_SECONDS = 120.0
 
 
 class Stack:
-    """`folder` is its `var`. It ends with whoever has started it, unless it `outlives` them."""
+    """A stack, with `folder` as its `var`. It ends with whoever started it, unless it `outlives`
+    them."""
 
     def __init__(
         self, folder: Path, port_base: int | None = None, *, outlives: bool = False
@@ -41,7 +42,7 @@ class Stack:
         )
 
     def start(self, echo: Callable[[str], None] | None = None) -> None:
-        """Until all is ready; what the supervisor prints meanwhile goes to `echo`."""
+        """Start it and wait until all is ready; meanwhile the supervisor's words go to `echo`."""
         log = self._supervisor.log
         log.unlink(missing_ok=True)
         self._supervisor.start()
@@ -61,7 +62,7 @@ class Stack:
         return status
 
     def kill(self, service: str) -> None:
-        """SIGKILL to a service's first process; the supervisor starts it again."""
+        """Send SIGKILL to a service's first process; the supervisor starts it again."""
         os.kill(self.status()["pids"][service][0], signal.SIGKILL)
 
     def stop(self) -> None:
@@ -69,7 +70,7 @@ class Stack:
         self._supervisor.stop(STOP_SECONDS)
 
     def _until_ready(self, output: TextIO) -> Iterator[str]:
-        """What it prints; a Failure if it ends before it is ready."""
+        """Yield what the supervisor prints; raise Failure if it ends before it is ready."""
         while not self._is_ready():
             ended = self._supervisor.exit_code() is not None
             yield output.read()
@@ -95,7 +96,7 @@ class Stack:
 
 
 def stop(place: Place) -> None:
-    """Stops the stack of this folder, if it runs; returns when it has ended."""
+    """Stop the stack of this folder, if it runs; return when it has ended."""
     supervisor = place.supervisor()
     if supervisor is None:
         return

@@ -1,4 +1,4 @@
-"""Steps: shown as one line each, and the programs that they run.
+"""Shows steps as one line each, and runs the programs that they need.
 
 A step that can't be done raises Failure, whose text is for the user: why, and what to do.
 """
@@ -21,7 +21,7 @@ class Failure(Exception):
 
 @contextmanager
 def step(name: str) -> Iterator[None]:
-    """Shows the name when the step begins, and how long it took when it ends."""
+    """Show the name when the step begins, and how long it took when it ends."""
     print(f"  {name} ".ljust(WIDTH, "."), end=" ", flush=True)
     begun = time.monotonic()
     try:
@@ -41,7 +41,7 @@ def run(
     lines: int | None = LAST_WORDS,
     **options: Any,
 ) -> str:
-    """The output of a program that ends well; else a Failure with its last lines (None: all)."""
+    """Return a program's output; raise Failure with its last `lines` (None: all) if it fails."""
     options |= {"env": environment, "cwd": folder, "capture_output": True, "text": True}
     try:
         done: subprocess.CompletedProcess[str] = subprocess.run(command, check=False, **options)
@@ -57,6 +57,6 @@ def last_words(text: str, lines: int | None = LAST_WORDS) -> str:
 
 
 def give_up(failure: Failure) -> NoReturn:
-    """Ends the command with the failure's text."""
+    """End the command with the failure's text."""
     print(f"\n{failure}", file=sys.stderr)
     sys.exit(1)

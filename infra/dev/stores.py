@@ -1,4 +1,5 @@
-"""Redis and the database of a stack: our own, or the user's (`REDIS_URL`, `DATABASE_URL`)."""
+"""Chooses Redis and the database of a stack: our own, or the user's (`REDIS_URL`,
+`DATABASE_URL`)."""
 
 import json
 import os
@@ -14,7 +15,7 @@ from infra.dev.private import write_private
 
 @dataclass
 class Stores:
-    """Their addresses by user, and the servers that are ours to run."""
+    """The stores' addresses by user, and the servers that are ours to run."""
 
     redis: Callable[[str], str]
     database: Callable[[str], str]
@@ -22,7 +23,7 @@ class Stores:
 
 
 def choose_stores(place: Place) -> Stores:
-    """Finds what is needed, and unpacks what isn't there; starts nothing."""
+    """Find what is needed, and unpack what isn't there; nothing is started."""
     engines = find_engines()
     own_redis, own_database = os.environ.get("REDIS_URL"), os.environ.get("DATABASE_URL")
     stores = Stores(lambda _user: own_redis or "", lambda _user: own_database or "")
@@ -42,7 +43,7 @@ def choose_stores(place: Place) -> Stores:
 
 
 def _port(place: Place, name: str) -> int:
-    """The server's port of last time, if it's still free, so that noted addresses stay right."""
+    """Return the port of last time, if it's still free, so that noted addresses stay right."""
     file = place.run / "ports.json"
     ports: dict[str, int] = json.loads(file.read_text()) if file.exists() else {}
     if name not in ports or not is_free(ports[name]):

@@ -41,7 +41,7 @@ class Stopped(BaseException):
 
 
 class Supervisor:
-    """`in_foreground`: at a terminal, where it shows what the services say."""
+    """A stack's supervisor; `in_foreground`, at a terminal, it shows what the services say."""
 
     def __init__(self, place: Place, ports: Ports, *, in_foreground: bool) -> None:
         self._place = place
@@ -95,7 +95,7 @@ class Supervisor:
                 wait_until_ready(child, ops[child.name])
 
     def _keep(self) -> None:
-        """Until we are stopped: starts again what has ended, shows what the services say."""
+        """Start again what has ended, and show what the services say, until we are stopped."""
         logs = {name: self._place.log(name) for name in SERVICES} if self._in_foreground else {}
         follower, colour = Follower(logs, from_end=True), colours_wanted()
         while True:
@@ -106,7 +106,8 @@ class Supervisor:
             time.sleep(TURN_SECONDS)
 
     def _stop(self) -> None:
-        """In the reverse of the order in which they were started; told again: at once."""
+        """Stop the children in the reverse of the order in which they were started; at once, if
+        told again."""
         self._place.status_file.unlink(missing_ok=True)
         children = self._keeper.children()[::-1]
         try:
@@ -118,7 +119,7 @@ class Supervisor:
                 child.kill()
 
     def _status(self, stores: Stores) -> dict[str, Any]:
-        """What `./dev status --json` prints; its keys are promised to scripts."""
+        """Return what `./dev status --json` prints; its keys are promised to scripts."""
         at, pki = self._ports, self._place.pki
         return {
             "proxy": f"https://{HOST}:{at.proxy}",
@@ -147,7 +148,7 @@ class Supervisor:
 
 
 def seed(place: Place) -> None:
-    """Migrates, grants, makes the CA and the certificates; where that is done already, nothing."""
+    """Migrate, grant, make the CA and the certificates; where that is done already, do nothing."""
     config = place.config
     files = ["--config", f"{config}/main_server.yaml"]
     files += ["--migration-config", f"{config}/migration.yaml", "--pki", str(place.pki)]
@@ -159,13 +160,13 @@ def seed(place: Place) -> None:
 
 
 def say(text: str) -> None:
-    """An event of ours, in the manner of the services' lines."""
+    """Print an event of ours, in the manner of the services' lines."""
     line = {"ts": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": text}
     print(render("dev", json.dumps(line), colours_wanted()), flush=True)
 
 
 def _wait_for_former(place: Place) -> None:
-    """Children of a supervisor that was killed may be about to end; their locks tell."""
+    """Wait for a killed supervisor's children: they may be about to end, and their locks tell."""
     locks = [*place.run.glob("*.lock"), *(place.folder / name / "lock" for name in ENGINES)]
     for lock in locks:
         if lock.exists() and lock != place.supervisor_lock:
@@ -177,7 +178,7 @@ def _stop(_number: int, _frame: object) -> NoReturn:
 
 
 def main() -> None:
-    """As the background process that stack.py starts."""
+    """Run as the background process that stack.py starts."""
     parser = argparse.ArgumentParser(prog="python -m infra.dev.supervisor")
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--port-base", type=int, required=True)

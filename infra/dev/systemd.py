@@ -15,7 +15,7 @@ from infra.dev.paths import ENGINES
 from infra.dev.steps import Failure, run, step
 
 LEAST = 252
-"""Debian 12's; `security --offline` came with 250."""
+"""The least version that will do: Debian 12's; `security --offline` came with 250."""
 TOOLS = ("systemd-analyze", "systemd-sysusers", "systemd-tmpfiles", "systemctl")
 NO_SYSTEMD = """\
 There are no tools of systemd 252 or later on this machine, and none could be unpacked.
@@ -25,18 +25,18 @@ _VERSION = re.compile(r"^systemd (\d+)")
 
 @dataclass(frozen=True)
 class Systemd:
-    """Where the tools are, and the environment that they run in."""
+    """The folder of the tools, and the environment that they run in."""
 
     folder: Path
     version: int
     environment: Mapping[str, str] = field(repr=False)
 
     def run(self, tool: str, *arguments: str) -> str:
-        """What it prints; a Failure with all that it complains of."""
+        """Return what the tool prints; raise Failure with all that it complains of."""
         return self._run(f"systemd-{tool}", arguments)
 
     def control(self, root: Path, *arguments: str) -> str:
-        """systemctl, on the units of a tree."""
+        """Run systemctl on the units of a tree; return what it prints."""
         return self._run("systemctl", (f"--root={root}", *arguments))
 
     def _run(self, program: str, arguments: Sequence[str]) -> str:
@@ -72,7 +72,7 @@ def _unpacked(folder: Path) -> Systemd | None:
 
 
 def _systemd(folder: Path, extra: Mapping[str, str]) -> Systemd | None:
-    """They, if all are there and recent enough."""
+    """Return the tools in the folder, if all are there and recent enough."""
     environment = {**clean_environment(), **extra}
     if not all((folder / tool).exists() for tool in TOOLS):
         return None

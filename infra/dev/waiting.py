@@ -1,4 +1,5 @@
-"""What waits in a stack, and what is paused by hand: whoever starts it is told, and it goes on."""
+"""Looks at what waits in a stack, and what is paused by hand: whoever starts the stack is told, and
+the stack goes on."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,8 @@ from main_server.tenants.pauses.repository import EVERYWHERE, Pause, What, list_
 
 @dataclass(frozen=True)
 class Waiting:
-    """`own` are the queues of the domain that the first message belongs to."""
+    """The pauses and the number of messages that wait; `own` are the queues of the domain that the
+    first message belongs to."""
 
     pauses: Sequence[Pause] = ()
     own: Sequence[str] = ()
@@ -25,12 +27,12 @@ class Waiting:
 
     @property
     def takes_nothing_in(self) -> bool:
-        """Whether a first message would be refused."""
+        """True if a first message would be refused."""
         return any(p.what == What.INTAKE and p.name in (DOMAIN, EVERYWHERE) for p in self.pauses)
 
     @property
     def delivers_nothing(self) -> bool:
-        """Whether a first message would wait until somebody resumes its queue."""
+        """True if a first message would wait until somebody resumes its queue."""
         return any(p.what == What.QUEUE and p.name in self.own for p in self.pauses)
 
     def words(self) -> Iterator[str]:
@@ -54,7 +56,7 @@ def _resume(pause: Pause) -> str:
 
 
 def look(status: dict[str, Any]) -> Waiting:
-    """Ask both stores; no question costs more the more waits."""
+    """Ask both stores what waits; no question costs more the more there is."""
     engine = create_engine(status["database"])
     try:
         pauses = transact(engine, list_pauses)

@@ -1,4 +1,4 @@
-"""What `./dev up` says when all is ready: where everything listens, and what to do next."""
+"""Writes what `./dev up` says when all is ready: where everything listens, and what to do next."""
 
 from pathlib import Path
 from shlex import quote
@@ -54,13 +54,13 @@ def welcome(status: dict[str, Any], stop: str) -> str:
 
 
 def curl_line(status: dict[str, Any]) -> str:
-    """A message sent by curl, to be pasted. It comes by standard input: arguments can be seen."""
+    """Return a curl command to be pasted. Its message comes by stdin: arguments can be seen."""
     cert, key, ca = (_short(f) for f in (*status["client"].values(), status["ca"]))
     options = f"--cacert {ca} --cert {cert} --key {key} -H 'Content-Type: application/json'"
     return f"echo '{SAMPLE}' | curl {options} -d @- {status['proxy']}/api/v1/messages"
 
 
 def _short(name: str) -> str:
-    """A file's name as one would type it in the checkout."""
+    """Return a file's name as one would type it in the checkout."""
     path = Path(name)
     return quote(str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else name)

@@ -1,7 +1,7 @@
-"""The dashboards: what each panel asks of Prometheus.
+"""Declares the dashboards: what each panel asks of Prometheus.
 
 What processes and machines count is added up. What each main server says of a store that all share
-is the same figure again: of that the greatest is taken.
+is one figure told several times: the greatest is taken.
 """
 
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ NIGHTLY = 'kind="nightly"'
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """`queries` by what their lines are called; `unit` is Grafana's name of it."""
+    """A panel; `queries` are by the names of their lines, `unit` is Grafana's name of the unit."""
 
     title: str
     unit: str

@@ -1,4 +1,4 @@
-"""Grafana's JSON of a dashboard: all alike, three panels a row, nothing that could differ."""
+"""Renders a dashboard as Grafana's JSON: all alike, three panels a row, nothing to differ."""
 
 import json
 from typing import Any

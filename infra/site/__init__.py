@@ -1,1 +1,1 @@
-"""How the documents become a site: Sphinx's settings, and what is looked for in what it made."""
+"""Makes the documents a site: Sphinx's settings, and what is looked for in what it made."""

@@ -1,4 +1,5 @@
-"""The API reference: docs/api.md for readers, docs/openapi/ for programs, of the same documents."""
+"""Writes the API reference for readers (docs/api.md) and for programs (docs/openapi/), both from
+the same documents."""
 
 import json
 from collections.abc import Iterator, Mapping, Set
@@ -26,7 +27,7 @@ more fields, so pass over those that you don't know. What isn't done is answered
 
 
 def applications() -> dict[str, Mapping[str, Any]]:
-    """What FastAPI says of its own routes. Making an application opens nothing."""
+    """Return what FastAPI says of its own routes. Making an application opens nothing."""
     return {
         "proxy": create_reading_api(None).openapi(),  # type: ignore[arg-type]
         "admin": create_app(None).api.openapi(),  # type: ignore[arg-type]
@@ -123,7 +124,7 @@ def _schema(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
-    """In a few words: what a value may be."""
+    """Say in a few words what a value may be."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return (
@@ -152,5 +153,5 @@ def _bounded(schema: Mapping[str, Any]) -> str:
 
 
 def _anchor(heading: str) -> str:
-    """As Git hosts and MyST make it."""
+    """Return a heading's anchor as Git hosts and MyST make it."""
     return "".join(c for c in heading.lower() if c.isalnum() or c in " -_").replace(" ", "-")

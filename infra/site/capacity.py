@@ -1,4 +1,4 @@
-"""docs/capacity.md: the design's targets, each beside the figure that was measured.
+"""Writes docs/capacity.md: the design's targets, each beside the figure that was measured.
 
 The figures are read out of the pages that the benchmarks wrote: none is typed here.
 """
@@ -39,7 +39,8 @@ def _page(name: str) -> str:
 
 
 def rows(page: str, *begins: str) -> list[list[str]]:
-    """The cells of the lines of tables whose first cells are these, the last one from its begin."""
+    """Return the cells of those lines of tables whose first cells are `begins`; of the last one its
+    beginning is enough."""
     lines = (line.strip("| ").split(" | ") for line in _page(page).splitlines() if line[:1] == "|")
     *whole, last = begins
     return [
@@ -55,7 +56,7 @@ def _row(page: str, *begins: str) -> list[str]:
 
 
 def _number(text: str, after: str = "") -> float:
-    """The first number, behind these words."""
+    """Return the first number behind these words."""
     match = _NUMBER.search(text, text.index(after) + len(after))
     assert match is not None
     return float(match[0].replace(",", ""))
@@ -119,7 +120,7 @@ def targets() -> list[Target]:
 
 
 def _in_chromium() -> Iterator[list[str]]:
-    """Rows of whole pages: they have five cells, and an address for the second."""
+    """Yield the rows of whole pages: they have five cells, and an address for the second."""
     for line in _page(PORTAL).splitlines():
         cells = line.strip("| ").split(" | ")
         if len(cells) == 5 and cells[1].startswith("`/"):
@@ -132,7 +133,7 @@ def _costs() -> dict[str, float]:
 
 
 def _memory() -> tuple[int, int]:
-    """What Redis may hold, and what its unit may take, in GiB."""
+    """Return what Redis may hold, and what its unit may take, in GiB."""
     found = (
         re.search(r"^maxmemory (\d+)gb$", _page("infra/redis.conf"), re.M),
         re.search(r"^MemoryMax=(\d+)G$", _page("systemd/gatepost-redis.service"), re.M),
@@ -164,5 +165,5 @@ def pages() -> Mapping[str, str]:
 
 
 def _a_core(microseconds: float) -> int:
-    """How many messages a second fill it, in hundreds."""
+    """Return how many messages a second fill a core, in hundreds."""
     return int(round(1e6 / microseconds, -2))

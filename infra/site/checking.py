@@ -1,4 +1,4 @@
-"""Whether the built site is whole: it asks no other host for anything, and each link has its page.
+"""Checks that the built site is whole: it asks no other host for anything, each link has its page.
 
 Sphinx has checked the links of the pages; this looks at what a browser will be given.
 """
@@ -14,7 +14,7 @@ _STYLE = re.compile(r"@import\s+[\"'](?P<name>[^\"']+)|url\(\s*[\"']?(?P<url>[^\
 
 
 class Page(HTMLParser):
-    """What a page loads, where it leads, and the places in it that can be led to."""
+    """A page: what it loads, where it leads, and the places in it that can be led to."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ def _is_foreign(address: str) -> bool:
 
 
 def _leads(link: str, file: Path, pages: Mapping[Path, Page]) -> bool:
-    """Whether a link within the site has its page, and the place in it."""
+    """Return whether a link within the site has its page, and the place in it."""
     parts = urlsplit(link)
     if parts.scheme or parts.netloc:
         return True

@@ -37,7 +37,7 @@ FOLDERS = {
 
 
 def read_page(_app: Any, name: str, source: list[str]) -> None:
-    """A link to a folder leads to its README; some pages become the navigation."""
+    """Have a link to a folder lead to its README, and make some pages the navigation."""
     here = (ROOT / name).parent
     source[0] = _FOLDER.sub(lambda link: _to_readme(here, link), source[0])
     if name == root_doc:
@@ -47,7 +47,7 @@ def read_page(_app: Any, name: str, source: list[str]) -> None:
 
 
 def navigation(index: str) -> list[str]:
-    """Of each section of the list of documents one part of the navigation, in its order."""
+    """Return the navigation: one part for each section of the list of documents, in its order."""
     return [
         _toctree(
             f":hidden:\n:caption: {section['caption']}\n\n"

@@ -1,4 +1,4 @@
-"""The pages that are written by programs, out of what the code says: `./dev docs --write`.
+"""Writes the pages that programs make out of what the code says: `./dev docs --write`.
 
 They are committed, so that they can be read without building anything; a test compares.
 """
@@ -10,16 +10,16 @@ from infra.dev.paths import ROOT
 from infra.site import api, capacity, privacy, problems
 
 FOLDERS = ("docs/openapi", "docs/problems")
-"""In these, whatever isn't written now has no place any more."""
+"""The folders in which whatever isn't written now has no place any more."""
 
 
 def pages() -> Mapping[str, str]:
-    """Each by its path from the checkout."""
+    """Return the pages, each by its path from the checkout."""
     return {**api.pages(), **capacity.pages(), **privacy.pages(), **problems.pages()}
 
 
 def write_pages(root: Path = ROOT) -> list[str]:
-    """Those that have changed."""
+    """Write the pages, and remove what isn't one of them any more; return what changed or went."""
     wanted = pages()
     changed = [name for name, text in wanted.items() if _read(root / name) != text]
     for name in changed:
@@ -32,7 +32,7 @@ def write_pages(root: Path = ROOT) -> list[str]:
 
 
 def written(root: Path = ROOT) -> list[str]:
-    """What is in the folders that are ours alone."""
+    """Return the files in the folders that are ours alone."""
     files = (file for folder in FOLDERS for file in sorted((root / folder).glob("*")))
     return [str(file.relative_to(root)) for file in files]
 

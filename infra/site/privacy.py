@@ -1,4 +1,4 @@
-"""docs/privacy.md: what is kept where, in which form, who can open it, for how long.
+"""Writes docs/privacy.md: what is kept where, in which form, who can open it, for how long.
 
 The declaration is privacy.toml. What is in it is compared with what there is: columns, keys, fields
 and labels (tests/unit/docs/test_privacy.py, tests/acceptance/docs/test_privacy.py).

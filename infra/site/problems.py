@@ -1,4 +1,4 @@
-"""A page for each problem, and one that lists them: gatepost/problems.toml, for readers."""
+"""Writes a page for each problem, and one that lists them, from gatepost/problems.toml."""
 
 import json
 from collections.abc import Mapping
@@ -69,7 +69,7 @@ def _lines(text: str) -> str:
 
 
 def _example(one: Explanation) -> dict[str, object]:
-    """As gatepost.problem writes it."""
+    """Return an example of the problem, as gatepost.problem writes it."""
     if one.kind is INTERNAL:
         return describe(Exception(), _REQUEST).document
     (cls,) = (cls for cls, kind in KINDS.items() if kind is one.kind)

@@ -1,4 +1,4 @@
-"""The archive for support: what doctor found, and what one would ask for next. No secret is in it.
+"""The archive for support: what doctor found, and what support would ask for next, without secrets.
 
 Each file comes from a list of what may be in it (`scrubbing`). Then all of it is searched for every
 secret of this machine, and a file that has one is left out, which is said.
@@ -34,7 +34,7 @@ FOLDER = "gatepost-doctor"
 
 
 def check_place(file: Path) -> None:
-    """Before anything is looked at that couldn't be written then."""
+    """Refuse a place where the archive couldn't be written, before anything is looked at."""
     if file.exists() or file.is_symlink():
         raise Failure("usage", f"{file} is there already.", "Name another file.")
     if not file.absolute().parent.is_dir():

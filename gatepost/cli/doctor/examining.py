@@ -1,4 +1,4 @@
-"""What `gatepost doctor` does: it looks, tells, and writes the archive for support."""
+"""Examines the machine, for `gatepost doctor`: looks, tells, and writes the archive for support."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ from gatepost.cli.output import Output
 from gatepost.safety import forbid_core_dumps
 
 EXITS = ((State.WRONG, 2), (State.WARNING, 1), (State.UNKNOWN, 3))
-"""As monitoring plugins have them; the first of these that there is counts."""
+"""The exit codes of monitoring plugins; the first state in this list that was found counts."""
 
 
 def examine(

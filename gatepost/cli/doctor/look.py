@@ -1,4 +1,4 @@
-"""A look: what it looks at, why that matters, what mends it; and what comes of it."""
+"""A look: what it looks at, why that matters, what mends it, and what it finds."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found. Without a `command` that of its look mends it."""
+    """Something that a look found. Without a `command`, that of its look mends it."""
 
     state: State
     found: str
@@ -29,7 +29,7 @@ See: TypeAlias = Callable[[Site], Findings]
 
 
 class CantTell(Exception):
-    """What couldn't be seen; with a command by which it can."""
+    """Something couldn't be seen; `command` shows it, if there is one."""
 
     def __init__(self, why: str, command: str | None = None) -> None:
         super().__init__(why)
@@ -39,8 +39,8 @@ class CantTell(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """`see` finds nothing where there is nothing of its kind, and may raise CantTell. `mend` is the
-    first command of whoever has to put it right, or to see it closer."""
+    """A look. `see` finds nothing where there is nothing of its kind, and may raise CantTell.
+    `mend` is the first command for whoever has to put it right, or to see it closer."""
 
     name: str
     at: str

@@ -1,4 +1,4 @@
-"""The processes of this machine, as /proc shows them: whose they are, and which ports they hold.
+"""Finds this machine's processes, as /proc shows them: whose they are, which ports they hold.
 
 What another user's processes hold, root alone sees.
 """
@@ -20,7 +20,7 @@ class Process:
 
     @property
     def name(self) -> str:
-        """As `ps` would call it; without its arguments, which say what they like."""
+        """The program's name, as `ps` shows it; without arguments, which say what they like."""
         return Path(self.arguments[0]).name if self.arguments else "?"
 
 
@@ -35,12 +35,12 @@ def all_processes() -> Iterator[Process]:
 
 
 def of_service(name: str, file: Path) -> list[Process]:
-    """Those that run this service with these settings."""
+    """Return the processes that run this service with these settings."""
     return [one for one in all_processes() if _runs(one, name) and _names(one, file)]
 
 
 def core_limit(pid: int) -> str | None:
-    """How large a core dump of it may be; None if it has ended, or may not be asked."""
+    """Return how large its core dump may be; None if the process has ended or may not be asked."""
     try:
         lines = (PROC / str(pid) / "limits").read_text().splitlines()
     except OSError:
@@ -49,7 +49,7 @@ def core_limit(pid: int) -> str | None:
 
 
 def listening(port: int) -> set[str]:
-    """The sockets (their inodes) that listen on a port, on whatever address."""
+    """Return the sockets (their inodes) that listen on a port, on whatever address."""
     found = set()
     for table in ("tcp", "tcp6"):
         try:
@@ -63,7 +63,7 @@ def listening(port: int) -> set[str]:
 
 
 def holders(sockets: set[str]) -> list[Process]:
-    """The processes that have any of these open, as far as we may see."""
+    """Return the processes that have any of these sockets open, as far as we may see."""
     wanted = {f"socket:[{inode}]" for inode in sockets}
     return [one for one in all_processes() if not wanted.isdisjoint(_open(one.pid))]
 
@@ -82,6 +82,7 @@ def _runs(process: Process, name: str) -> bool:
 
 
 def _names(process: Process, file: Path) -> bool:
-    """A relative name is meant from where the process is, which isn't ours to know."""
+    """Return whether the process names the file. A relative name is meant from where the process
+    is, which isn't ours to know."""
     given = process.arguments[process.arguments.index("-m") + 2 :]
     return any(os.path.realpath(one) == os.path.realpath(file) for one in given)

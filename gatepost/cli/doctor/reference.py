@@ -1,4 +1,4 @@
-"""The page of all looks, out of their registry: docs/doctor.md.
+"""Writes the page of all looks, docs/doctor.md, out of their registry.
 
 A test compares it with the page; `gatepost doctor --reference > docs/doctor.md` mends it.
 """

@@ -1,4 +1,4 @@
-"""All looks, in the order in which they are shown: those for any service, then the services'."""
+"""The looks, in the order in which they are shown: those for any service, then the services'."""
 
 from importlib.metadata import entry_points
 
@@ -15,9 +15,10 @@ from gatepost.cli.doctor.looks import (
 )
 
 LOOKS = f"{GROUP}.looks"
-"""Entry points, by a service's name: a sequence of Look."""
+"""The entry points, by a service's name: each is a sequence of Look."""
 SPARK = ("py4j", "pyspark")
-"""Only a machine of the nightly pipeline has it; elsewhere its looks have nothing to look at."""
+"""The packages that only a machine of the nightly pipeline has; elsewhere looks that need them have
+nothing to look at."""
 
 
 def all_looks() -> list[Look]:

@@ -1,7 +1,7 @@
-"""All looks at once, each in a thread of its own, for so long as it may take.
+"""Runs the looks at once, each in a thread of its own, for so long as it may take.
 
-One that fails, or hangs, is a finding: what it looked at can't be told. A thread that hangs is left
-behind, and ends with the process.
+A look that fails, or hangs, is a finding: what it looked at can't be told. A thread that hangs is
+left behind, and ends with the process.
 """
 
 import queue
@@ -26,12 +26,12 @@ class Seen:
 
     @property
     def command(self) -> str | None:
-        """What mends it; of what is in order there is nothing to be mended."""
+        """The command that mends the finding; None if it is in order."""
         return None if self.finding.state is State.OK else self.finding.command
 
 
 def run_all(looks: Sequence[Look], site: Site, seconds: float = SECONDS) -> list[Seen]:
-    """In the order of the looks, whatever each took."""
+    """Return what the looks found, in their order, whatever time each took."""
     answers: queue.SimpleQueue[tuple[str, list[Finding]]] = queue.SimpleQueue()
 
     def work(look: Look) -> None:
@@ -45,7 +45,7 @@ def run_all(looks: Sequence[Look], site: Site, seconds: float = SECONDS) -> list
 
 
 def _seen(look: Look, finding: Finding, site: Site) -> Seen:
-    """With its command as it is typed here."""
+    """Return the finding with its command as it is typed here."""
     if finding.state is State.OK:
         return Seen(look, finding)
     command = as_typed(finding.command or look.mend, site)
@@ -64,7 +64,8 @@ def _collect(
 
 
 def _look(look: Look, site: Site) -> list[Finding]:
-    """Of a fault of ours only the kind: its words might quote what it met."""
+    """Run a look and return its findings. A fault of ours is named by its kind alone: its words
+    might quote what it met."""
     try:
         return list(look.see(site))
     except CantTell as error:

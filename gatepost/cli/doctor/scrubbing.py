@@ -1,7 +1,8 @@
-"""What of an event, a setting or a metric may go to support. Pure.
+"""Decides what of an event, a setting or a metric may go to support. Pure.
 
-By lists of what may, not of what may not: nobody can know what a text quotes. Of events that are of
-a request or a message only single words and numbers are kept; of the others our own words as well.
+It goes by lists of what may, not of what may not: nobody can know what a text quotes. From events
+about a request or a message only single words and numbers are kept; from others our own words as
+well.
 """
 
 import json
@@ -27,9 +28,9 @@ WORDS = (
     *("processes", "error", "logger", "problem", "message_id", "after_seconds", "replayed", "kids"),
     *("revocation_number", "replaced", "revoked", "certificates", "connections", "enqueued"),
 )
-"""Fields of which a single word, or a number, is kept."""
+"""The fields of which a single word, or a number, is kept."""
 OURS = ("reason", "problem")
-"""Fields that are our own words, unless somebody's request was about."""
+"""The fields that hold our own words, unless the event is about somebody's request."""
 OF_SOMEBODY = ("request_id", "message_id", "client_id", "caller", "user", "route")
 MOST = 500
 _WORD = re.compile(
@@ -46,7 +47,7 @@ _LARGEST = 10**7
 
 @dataclass(slots=True)
 class Events:
-    """What may be kept of a log's lines, and how many of them were no events."""
+    """The events in a log, reduced to what may be kept, and how many lines were no events."""
 
     kept: list[Mapping[str, Any]] = field(default_factory=list)
     others: int = 0
@@ -68,7 +69,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def setting(name: str, value: Any) -> Any:
-    """A value that is not a secret by its type, but may hold one all the same."""
+    """Return a value that is not a secret by its type, with what may be secret in it masked."""
     if isinstance(value, Mapping):
         return {k: HIDDEN if is_secret_name(k) else setting(name, v) for k, v in value.items()}
     if isinstance(value, list | tuple):
@@ -81,7 +82,7 @@ def metrics_of(text: str) -> list[str]:
 
 
 def words(text: str) -> str:
-    """Our own words, without what looks like a number, a key or a token."""
+    """Return our own words, without what looks like a number, a key or a token."""
     return _LONG.sub(HIDDEN, _USER_IN_URL.sub(f"{HIDDEN}@", text))[:MOST]
 
 

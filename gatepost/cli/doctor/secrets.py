@@ -1,6 +1,5 @@
 """The secrets of this machine, to be searched for in what is given away: those that its settings
-name, and all credentials beside them, whosever they are.
-"""
+name, and all credentials beside them, whosever they are."""
 
 import base64
 import json
@@ -16,12 +15,12 @@ from gatepost.config.settings import leaves, value_of
 from gatepost.config.sources import BESIDE
 
 SHORTEST = 6
-"""What is shorter stands everywhere."""
+"""The least length of a secret to search for; anything shorter stands everywhere."""
 FILES = ("key_file", "passphrase_file", "master_key_file", "backup_passphrase_file")
 
 
 def secrets_of(site: Site) -> set[bytes]:
-    """As far as we may read them: what we may not can't have come into an archive either."""
+    """Return the secrets that we may read: others can't have come into an archive either."""
     found = set(_credentials(site.folder))
     for _, settings in site.readable():
         for name, _info in leaves(type(settings)):
@@ -37,7 +36,8 @@ def secrets_of(site: Site) -> set[bytes]:
 
 
 def forms(secret: bytes) -> Iterator[bytes]:
-    """As it could stand in a text; of base64 what is the same wherever it begins."""
+    """Yield the forms in which a secret could stand in a text; for base64, the part that is the
+    same wherever the secret begins."""
     yield secret
     yield secret.hex().encode()
     yield secret.hex().upper().encode()
@@ -51,13 +51,14 @@ def forms(secret: bytes) -> Iterator[bytes]:
 
 
 def _credentials(folder: Path) -> Iterator[bytes]:
-    """Also of settings that can't be used, and of Redis's own operator, which no settings name."""
+    """Yield the credentials beside the settings, even if these can't be used, and those of Redis's
+    own operator, which no settings name."""
     for place in sorted(folder.glob(f"*/{BESIDE}/*")):
         yield from _contents(place)
 
 
 def _of_path(path: Path, name: str) -> Iterator[bytes]:
-    """A file that is secret, or the keys in a folder."""
+    """Yield the content of a file that is secret, or of the keys in a folder."""
     try:
         files = sorted(path.glob("*.key")) if path.is_dir() else [path] if name in FILES else []
     except OSError:
@@ -67,7 +68,7 @@ def _of_path(path: Path, name: str) -> Iterator[bytes]:
 
 
 def _contents(file: Path) -> Iterator[bytes]:
-    """Whole, and line by line if it is text."""
+    """Yield the content of a file as a whole, and then line by line, without PEM's frame."""
     try:
         content = file.read_bytes()
     except OSError:

@@ -1,4 +1,4 @@
-"""The machine that is looked at: which services have settings here, and what these are.
+"""The machine that is looked at: the services that have settings here, and these settings.
 
 They are found as `gatepost config check` finds them; in a checkout, those of the stack that
 `./dev up` runs in it. A service whose settings can't be read is there all the same.
@@ -20,13 +20,13 @@ from gatepost.service.entry import Service
 
 S = TypeVar("S", bound=ServiceSettings)
 TEMPLATES = ("proxy", "worker")
-"""Services of which a machine may run several."""
+"""The services of which a machine may run several."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A service, or what else has settings, on this machine. Either they could be read, or there is
-    `trouble` with them; `forbidden`: for want of rights."""
+    """A service, or something else that has settings, on this machine. Either its settings could be
+    read, or `trouble` says why not; `forbidden` means that it is for want of rights."""
 
     name: str
     file: Path
@@ -41,11 +41,12 @@ class Part:
 class Site:
     folder: Path
     checkout: bool
-    """Whether it is a stack of `./dev up`, and not a machine with systemd."""
+    """True if this is a stack of `./dev up`, and not a machine with systemd."""
     parts: Mapping[str, Part]
 
     def of(self, name: str, kind: type[S]) -> S | None:
-        """Its settings; None if it has none here, or none that can be used: one look says so."""
+        """Return the settings of that name; None if there are none here, or none that can be used:
+        one look says so."""
         part = self.parts.get(name)
         return part.settings if part is not None and isinstance(part.settings, kind) else None
 
@@ -60,11 +61,11 @@ class Site:
 
     @cached_property
     def systemd(self) -> Systemd | None:
-        """None where it doesn't run, or runs something else than this site."""
+        """The machine's systemd; None where it doesn't run, or runs another site than this."""
         return None if self.checkout else Systemd.find()
 
     def start(self, service: str, again: bool = False) -> str:
-        """The command that starts a service, or what is called so, `again` if it runs."""
+        """Return the command that starts a service, or what is called so, `again` if it runs."""
         if self.checkout:
             again = again or is_running(self.folder)
             return "./dev down && ./dev up --detach" if again else "./dev up --detach"
@@ -73,8 +74,8 @@ class Site:
         return f"systemctl {'restart' if again else 'start'} {unit}"
 
     def at_night(self, unit: str, command: str) -> str:
-        """The command that does what a unit does. Where there are units it is theirs to do, as
-        their users. One that has failed may have no start left."""
+        """Return the command that does what a unit does. Where there are units they should do it,
+        as their own users. A unit that has failed may have no start left, so it is reset first."""
         if self.systemd is None or not (units := self.systemd.units):
             return command
         failed = units.get(f"{unit}.service", {}).get("ActiveState") == "failed"
@@ -83,7 +84,8 @@ class Site:
 
 
 def find_site(folder: Path, here: Path, *, given: bool) -> Site:
-    """`given`: the folder was named, and no other will do. Raises Failure if nothing is there."""
+    """Return the site; raise Failure if nothing is there. `given` says that the folder was named,
+    so that no other will do."""
     places = [folder] if given else [folder, *checkouts_of(here)]
     for place in places:
         parts = {part.name: part for part in _parts(place)}

@@ -1,4 +1,4 @@
-"""What systemd says of our units. Where it doesn't run there is nothing to ask."""
+"""Asks systemd about our units. Where it doesn't run there is nothing to ask."""
 
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 RUNS = Path("/run/systemd/system")
-"""There where systemd is the first process (sd_booted(3))."""
+"""The folder that is there where systemd is the first process (sd_booted(3))."""
 SECONDS = 5.0
 SHOWN = ("Id", "ActiveState", "SubState", "Result", "UnitFileState", "NRestarts", "StatusText")
 
@@ -25,8 +25,8 @@ class Systemd:
 
     @cached_property
     def units(self) -> dict[str, Mapping[str, str]]:
-        """Ours that are loaded, and those that only lie there, as a timer that is off: by name,
-        what of each is in SHOWN."""
+        """Our units by name, with the values that SHOWN lists: both loaded ones, and those that
+        only lie there, such as a timer that is off."""
         lines = self._ask("list-unit-files", "gatepost*", "--no-legend", "--plain").splitlines()
         files = [line.split()[0] for line in lines if line.startswith("gatepost")]
         names = [name for name in files if "@." not in name]
@@ -34,7 +34,7 @@ class Systemd:
         return units_of(said)
 
     def instances(self, service: str) -> list[int]:
-        """Of a template, those that are loaded and wanted: 1, 2 …"""
+        """Return the numbers of a template's instances that are loaded and wanted: 1, 2 …"""
         prefix = f"gatepost-{service.replace('_', '-')}@"
         names = [name for name, unit in self.units.items() if is_wanted(unit)]
         numbers = [
@@ -45,12 +45,12 @@ class Systemd:
         return sorted(int(number) for number in numbers if number.isdigit())
 
     def wants(self, service: str) -> bool:
-        """Of one without instances, whether it is to run here."""
+        """Return whether a service without instances is to run here."""
         unit = self.units.get(f"gatepost-{service.replace('_', '-')}.service")
         return unit is not None and is_wanted(unit)
 
     def time_is_kept(self) -> bool | None:
-        """Whether the kernel's clock is kept by NTP; None if nobody can say."""
+        """Return whether NTP keeps the kernel's clock; None if nobody can say."""
         program = shutil.which("timedatectl")
         if program is None:
             return None
@@ -62,7 +62,7 @@ class Systemd:
 
 
 def units_of(said: str) -> dict[str, Mapping[str, str]]:
-    """Of `systemctl show`: a paragraph for each unit."""
+    """Return the units in the output of `systemctl show`, which has a paragraph for each."""
     found: dict[str, Mapping[str, str]] = {}
     for paragraph in said.strip().split("\n\n"):
         unit = dict(line.partition("=")[::2] for line in paragraph.splitlines())
@@ -76,7 +76,7 @@ def is_wanted(unit: Mapping[str, str]) -> bool:
 
 
 def _run(command: list[str]) -> str:
-    """What it says; nothing if it can't."""
+    """Return what the command prints; nothing if it fails."""
     try:
         ran = subprocess.run(
             command, capture_output=True, text=True, timeout=SECONDS, check=False, env={}

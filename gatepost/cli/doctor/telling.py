@@ -1,4 +1,5 @@
-"""What doctor says: first what is wrong, each with its command; of what is in order, the names."""
+"""Prints what doctor has found: first what is wrong, each with its command; then the names of what
+is in order."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -54,20 +55,20 @@ def summary(site: Site, seen: Sequence[Seen]) -> dict[str, Any]:
 
 
 def worst_first(seen: Sequence[Seen]) -> Iterator[Seen]:
-    """What isn't in order; within a state as the looks are."""
+    """Yield what isn't in order, worst first; within a state in the order of the looks."""
     for state in WORST_FIRST[:-1]:
         yield from (one for one in seen if one.finding.state is state)
 
 
 def in_order(seen: Sequence[Seen]) -> list[str]:
-    """The looks of which all that was found is."""
+    """Return the names of the looks that found nothing but what is in order."""
     names = dict.fromkeys(one.look.name for one in seen)
     troubled = {one.look.name for one in worst_first(seen)}
     return [name for name in names if name not in troubled]
 
 
 def grouped(seen: Iterable[Seen]) -> Iterable[list[Seen]]:
-    """What is said together: all that a look has found; all that can't be told for one reason."""
+    """Group what is told together: all of one look, or all that can't be told for one reason."""
     groups: dict[tuple[str | None, ...], list[Seen]] = {}
     for one in seen:
         state, found = one.finding.state, one.finding.found

@@ -14,12 +14,12 @@ CLIENT = Path("infra/client")
 
 
 def build(source: Path, folder: Path) -> Path:
-    """The wheel of the release, of the checkout in `source`."""
+    """Build the wheel of the release, from the checkout in `source`; return its file."""
     return _build(source, folder)
 
 
 def build_client(source: Path, folder: Path) -> Path:
-    """The wheel for partners."""
+    """Build the wheel for partners; return its file."""
     return _build(source / CLIENT, folder)
 
 

@@ -1,4 +1,4 @@
-"""`./dev demo`: tests/chaos/demo.py."""
+"""`./dev demo`: runs tests/chaos/demo.py."""
 
 import os
 import sys

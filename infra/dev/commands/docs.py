@@ -1,4 +1,4 @@
-"""`./dev docs`: the documents as a site, into var/docs. A link that leads nowhere fails it."""
+"""`./dev docs`: makes the documents a site, in var/docs. A link that leads nowhere is a failure."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ SETTINGS = ROOT / "infra" / "site"
 
 
 def build(folder: Path) -> Path:
-    """The folder of the site. Warnings are errors, and all of them are told."""
+    """Build the site and return its folder. Warnings are errors, and all of them are told."""
     site = folder / "site"
     options = ["--fail-on-warning", "--fresh-env", "--quiet", "--jobs", "2"]
     places = ["-d", str(folder / "read"), "-c", str(SETTINGS), "-b", "html", str(ROOT), str(site)]

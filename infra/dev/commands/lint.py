@@ -1,4 +1,4 @@
-"""`./dev lint`: every check that needs nothing to run; all of them, then what they found."""
+"""`./dev lint`: runs every check that needs nothing to run, and then tells what they all found."""
 
 import sys
 from collections.abc import Callable
@@ -28,8 +28,8 @@ SLOW = "mypy, strict"
 
 
 def lint(meanwhile: Callable[[], object] = lambda: None) -> bool:
-    """Whether all is well. mypy takes a minute of one processor where it has no cache: the other
-    checks are made beside it, and what is to be done `meanwhile`."""
+    """Run the checks; return whether all is well. mypy takes a minute of one processor where it has
+    no cache: the other checks are made beside it, and so is what is to be done `meanwhile`."""
     print("Lint", flush=True)
     failures = []
 

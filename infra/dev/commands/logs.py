@@ -1,4 +1,5 @@
-"""`./dev logs`: what the services have said, one short line an event; -f goes on as they speak."""
+"""`./dev logs`: shows what the services have said, one short line an event; -f goes on as they
+speak."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""`./dev status`: what runs and where; with --json, all that a script needs to use it."""
+"""`./dev status`: tells what runs and where; with --json, all that a script needs to use it."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""`./dev test`: lint, then all tests; arguments go to pytest, which has the last word."""
+"""`./dev test`: runs lint, then all tests; arguments go to pytest, which has the last word."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ PURE = ROOT / "tests" / "unit"
 
 
 def main(arguments: list[str]) -> int:
-    # Where it is set, each of the hundreds of processes that tests start compiles all of our code.
+    # If this is set, each of the hundreds of processes that tests start compiles all of our code.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     asked, for_pytest = parse_test(arguments)
     if refused := _refused(for_pytest):

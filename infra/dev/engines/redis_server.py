@@ -1,4 +1,4 @@
-"""A Redis of ours: settings from infra/redis.conf, users from infra/users.acl."""
+"""Runs a Redis of ours: settings from infra/redis.conf, users from infra/users.acl."""
 
 import hashlib
 import re
@@ -48,7 +48,7 @@ class RedisServer(Server):
         return f"redis://{user}:{self._passwords[user]}@{self.host}:{self.port}/0"
 
     def _mend(self) -> None:
-        """Takes away what a crash has left of an unfinished transaction at the AOF's end.
+        """Take away what a crash has left of an unfinished transaction at the AOF's end.
 
         Redis's own way would leave its beginning there: see docs/decisions/0020.
         """

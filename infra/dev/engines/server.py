@@ -1,4 +1,4 @@
-"""What the two servers have in common: started until they answer, stopped, killed."""
+"""The base of both servers: starts one and waits until it answers, stops it, kills it."""
 
 import time
 from pathlib import Path
@@ -12,7 +12,7 @@ from infra.dev.steps import Failure
 
 START_SECONDS = 60.0  # a recovery takes its time
 LOADING = "it is loading its data"
-"""What a server says that has begun to answer: however much there is, it is waited for."""
+"""The answer of a server that is still loading: however much there is, the server is waited for."""
 STOP_SECONDS = 30.0
 
 
@@ -35,7 +35,7 @@ class Server:
         self.wait()
 
     def launch(self) -> None:
-        """Starts it without waiting until it answers."""
+        """Start the server without waiting until it answers."""
         self.child.start()
 
     def wait(self) -> None:
@@ -50,14 +50,14 @@ class Server:
             time.sleep(0.02)
 
     def silence(self) -> str | None:
-        """Why it doesn't answer; None when it does."""
+        """Return why the server doesn't answer; None when it does."""
         raise NotImplementedError
 
     def stop(self) -> None:
         self.child.stop(STOP_SECONDS)
 
     def kill(self) -> None:
-        """As a crash would: SIGKILL."""
+        """Kill the server as a crash would: SIGKILL."""
         self.child.kill()
 
     def restart(self) -> None:

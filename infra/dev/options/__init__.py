@@ -1,4 +1,4 @@
-"""What each command of `./dev` takes, declared once: boot.py reads it before anything is installed
+"""Declares, once, what each command of `./dev` takes: boot.py reads it before anything is installed
 or started, to give help or to refuse what there isn't, and the command itself reads it again.
 
 Standard library only.

@@ -1,4 +1,4 @@
-"""The options of what tests, lints, builds and writes."""
+"""The options of the commands that test, lint, build and write."""
 
 import argparse
 import random

@@ -1,4 +1,4 @@
-"""The commands of `./dev`: all that there are, and what each takes."""
+"""The commands of `./dev`: all of them, and what each takes."""
 
 import argparse
 from collections.abc import Callable

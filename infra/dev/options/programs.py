@@ -1,4 +1,4 @@
-"""A command with several programs, such as `./dev chaos recovery`: which one is meant."""
+"""Chooses the program that is meant by a command with several, such as `./dev chaos recovery`."""
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +9,7 @@ Parser = Callable[[], argparse.ArgumentParser]
 
 
 def one_of(names: Sequence[str]) -> Callable[[str], str]:
-    """Return a type of argparse's: its `choices` would refuse a list that may be left empty."""
+    """Return a type for argparse, whose `choices` would refuse a list that may be left empty."""
 
     def read(text: str) -> str:
         if text not in names:
@@ -21,7 +21,7 @@ def one_of(names: Sequence[str]) -> Callable[[str], str]:
 
 @dataclass(frozen=True)
 class Programs:
-    """`default` is the program that is meant where none is named."""
+    """A command with several programs; `default` is the one that is meant where none is named."""
 
     command: str
     summary: str

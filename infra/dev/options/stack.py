@@ -1,4 +1,4 @@
-"""The options of what starts a stack, asks it and stops it, and of its nightly pipeline."""
+"""The options of commands that start a stack, ask it and stop it, and of its nightly pipeline."""
 
 import argparse
 from datetime import date

@@ -1,4 +1,4 @@
-"""What administrators' programs call at the main server."""
+"""The calls that administrators' programs make at the main server."""
 
 from functools import partial
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is told of a call beyond its address."""
+"""Holds what is told of a call beyond its address."""
 
 import re
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from infra.site.openapi.schemas import Words
 
 _WHO = ("bad-identity", "unknown-certificate", "revoked-certificate", "wrong-role")
 ALWAYS = (*_WHO, "too-much-at-once")
-"""Behind mutual TLS any call may be answered so, and with the ones below."""
+"""The problems that any call behind mutual TLS may be answered with, as well as those below."""
 ANYWHERE = ("method-not-allowed", "unavailable", "internal")
 PARAMETERS = {
     "after": "Where the page before ended: its `next`, or `after`.",
@@ -27,21 +27,22 @@ PARAMETERS = {
     "status": "In this state.",
     "token": "By its hash, as the list has it.",
 }
-"""What is in addresses, wherever it is."""
+"""The words for each parameter in an address, wherever it is."""
 FORMS: dict[str, dict[str, str]] = {
     "kid": {"pattern": "^[0-9a-f]{40}$"},
     "message_id": {"format": "uuid"},
 }
-"""How what is in paths is written, beside being a text."""
+"""The forms of parameters in paths, beside being a text."""
 _IN_PATH = re.compile(r"\{(\w+)\}")
 _ARTICLES = ("a", "an", "the", "your")
 READ = ("malformed", "invalid", "too-large", "rate-limited")
-"""What a body may be refused for."""
+"""The problems for which a body may be refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`request` and `answer` are types, or media types of what isn't JSON."""
+    """A call that an interface offers. `request` and `answer` are types, or media types of what
+    isn't JSON."""
 
     method: str
     path: str
@@ -54,22 +55,22 @@ class Call:
     words: str = ""
     problems: tuple[str, ...] = ()
     headers: dict[str, str] = field(default_factory=dict)
-    """Of the request."""
+    """The request's headers."""
     answered: dict[str, str] = field(default_factory=dict)
-    """Headers of the answer."""
+    """The answer's headers."""
     line: Any = None
     """The type of each line, where the body may be NDJSON as well."""
 
     @property
     def operation_id(self) -> str:
-        """A name in programs, so of letters and digits alone: `Send a message` is sendMessage."""
+        """The name in programs, so of letters and digits alone: `Send a message` is sendMessage."""
         words = [word for word in self.summary.split() if word not in _ARTICLES]
         plain = ["".join(c for c in word if c.isascii() and c.isalnum()) for word in words]
         return plain[0].lower() + "".join(word[0].upper() + word[1:] for word in plain[1:])
 
     @property
     def in_path(self) -> list[str]:
-        """Its parameters there; what follows them (`{kid}.cer`) is no part of their names."""
+        """The parameters in the path; what follows them (`{kid}.cer`) is no part of their names."""
         return _IN_PATH.findall(self.path)
 
 

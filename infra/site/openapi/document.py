@@ -1,4 +1,4 @@
-"""An interface as an OpenAPI 3.1 document.
+"""Describes an interface as an OpenAPI 3.1 document.
 
 Parameters are taken from the application, where FastAPI knows them; problems are the statuses that
 they have, with their types as a list.
@@ -38,12 +38,12 @@ HEADERS: dict[str, dict[str, Any]] = {
         "schema": {"type": "string"},
     },
 }
-"""What may be in any answer. X-Request-Id is in each of them."""
+"""The headers that may be in any answer. X-Request-Id is in each of them."""
 _REPEATABLE = [kind for error, kind in KINDS.items() if issubclass(error, RetryableError)]
 
 
 def describe(interface: Interface, application: Mapping[str, Any]) -> dict[str, Any]:
-    """`application` is what FastAPI says of its own routes."""
+    """Return the interface's document; `application` is what FastAPI says of its own routes."""
     known = application.get("paths", {})
     schemas = _schemas(interface)
     paths: dict[str, dict[str, Any]] = {}
@@ -74,7 +74,7 @@ def describe(interface: Interface, application: Mapping[str, Any]) -> dict[str, 
 
 
 def _schemas(interface: Interface) -> Schemas:
-    """Of all that isn't named by its media type alone."""
+    """Return the schemas of an interface's types, but not of what its media type alone names."""
 
     def types(*wanted: Any) -> list[Any]:
         return [one for one in wanted if one and not isinstance(one, str)]
@@ -126,7 +126,8 @@ _BYTES = {"format": "binary"}
 
 
 def _lines(call: Call, schemas: Schemas) -> dict[str, Any]:
-    """OpenAPI 3.1 has no word for what a line is (3.2 has: itemSchema), so tools see a text."""
+    """Return the content of NDJSON. OpenAPI 3.1 has no word for what a line is (3.2 has:
+    itemSchema), so tools see a text."""
     lines = [json.dumps(one, ensure_ascii=False) for one in call.request_example]
     return {
         "schema": {"type": "string", "description": "A JSON document on each line."},
@@ -151,7 +152,7 @@ def _shared(name: str) -> dict[str, Any]:
 
 
 def problems_of(call: Call) -> dict[int, list[Explanation]]:
-    """By status, in its order."""
+    """Return the call's problems by status, in the order in which they are explained."""
     found: dict[int, list[Explanation]] = {}
     for slug, one in explanations().items():
         if slug in call.problems:
@@ -160,7 +161,7 @@ def problems_of(call: Call) -> dict[int, list[Explanation]]:
 
 
 def _refusals(interface: Interface, schemas: Schemas) -> dict[str, Any]:
-    """Each once, whatever number of calls is refused so."""
+    """Return each refusal once, whatever number of calls is refused so."""
     kinds = [item for call in interface.calls for item in problems_of(call).items()]
     anywhere = _told(interface.anywhere, needed=False)
     return {_name(status, found): _refusal(found, schemas, anywhere) for status, found in kinds}

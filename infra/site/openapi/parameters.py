@@ -1,4 +1,4 @@
-"""The parameters of a call: its path's, and those that FastAPI and the call itself know."""
+"""Describes the parameters of a call: its path's, and those that FastAPI or the call knows."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -31,7 +31,7 @@ def _of_headers(call: Call) -> Iterator[dict[str, Any]]:
 
 
 def _plain(schema: Mapping[str, Any], application: Mapping[str, Any]) -> dict[str, Any]:
-    """Without references into the application's own document, and without its titles."""
+    """Return the schema without references into the application's document, and without titles."""
     if "anyOf" in schema:
         return _plain(next(one for one in schema["anyOf"] if one != {"type": "null"}), application)
     if "$ref" in schema:

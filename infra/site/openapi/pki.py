@@ -1,4 +1,4 @@
-"""The PKI port: plain HTTP, for whoever reaches it. All that comes from there is signed."""
+"""The PKI port's calls: plain HTTP, for whoever reaches it. All that comes from there is signed."""
 
 import msgspec
 

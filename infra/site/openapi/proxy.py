@@ -1,4 +1,4 @@
-"""What partners call. The posts are no routes of FastAPI's, so all of theirs is told here."""
+"""The calls of partners. The posts are no routes of FastAPI's, so all of theirs is told here."""
 
 from typing import Annotated, Literal
 

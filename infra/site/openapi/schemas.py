@@ -1,4 +1,4 @@
-"""The schemas of all types that an interface speaks of, as makers of clients read them.
+"""Makes the schemas of all types that an interface speaks of, as makers of clients read them.
 
 A field that is always answered is required, though our own class has a default for it; a default is
 told only where it says something, and what is one of our words lists them all.
@@ -12,13 +12,13 @@ import msgspec
 
 TEMPLATE = "#/components/schemas/{name}"
 Words = Mapping[str, Mapping[str, Sequence[str]]]
-"""By type and field: what is one of them, where our own class says just that it is a text."""
+"""The words that a field may be, by type and field, where our class says just that it is a text."""
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 _MOMENTS = ("not_before", "not_after")
 
 
 class Schemas:
-    """`answers` are those of `types` that we write."""
+    """The schemas of `types`; `answers` are those of them that we write."""
 
     def __init__(self, types: Iterable[Any], answers: Iterable[Any], words: Words) -> None:
         self._types = list(types)
@@ -37,13 +37,13 @@ class Schemas:
 
 
 def _reached(kind: Any) -> set[str]:
-    """The names of a type and of all within it."""
+    """Return the names of a type and of all within it."""
     _, known = msgspec.json.schema_components([kind], ref_template=TEMPLATE)
     return set(known)
 
 
 def _properties(schema: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each field, or what it is when it isn't null."""
+    """Yield each field, or what it is when it isn't null."""
     for name, one in schema.get("properties", {}).items():
         for part in one.get("anyOf", [one]):
             if part != {"type": "null"}:
@@ -51,7 +51,7 @@ def _properties(schema: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]
 
 
 def words_of(kind: type[Enum]) -> list[str]:
-    """As they are written: a text's own, or the names in lower case."""
+    """Return the words as they are written: a text's own, or the names in lower case."""
     return [str(one.value if isinstance(one, StrEnum) else one.name.lower()) for one in kind]
 
 
@@ -68,7 +68,8 @@ def _set_moments(schema: Mapping[str, Any]) -> None:
 
 
 def _require_sent(schema: dict[str, Any]) -> None:
-    """What has a default is sent all the same; what may be left out (msgspec.UNSET) has none."""
+    """Require every field that is sent: what has a default is sent all the same; what may be left
+    out (msgspec.UNSET) has none."""
     fields = schema.get("properties", {})
     sent = [name for name, one in fields.items() if "default" in one or name in _required(schema)]
     if sent:
@@ -82,7 +83,8 @@ def _required(schema: Mapping[str, Any]) -> list[str]:
 
 
 def _plain(told: Any, known: Mapping[str, Any]) -> Any:
-    """Without defaults that say nothing; where a list of values is referred to, the list itself."""
+    """Return the schema without defaults that say nothing, and with each list of values itself
+    where it is referred to."""
     if isinstance(told, list):
         return [_plain(one, known) for one in told]
     if not isinstance(told, dict):

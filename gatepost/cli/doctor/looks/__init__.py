@@ -1,1 +1,1 @@
-"""The looks that are for any service, by what they look at."""
+"""The looks that are meant for any service, in modules named by what they look at."""

@@ -1,4 +1,4 @@
-"""Whether a service reaches the main server with the certificate that it shows there."""
+"""Looks at whether a service reaches the main server with the certificate that it shows there."""
 
 import ssl
 from collections.abc import Iterator
@@ -23,8 +23,9 @@ def see_main_server(site: Site) -> Iterator[Finding]:
 
 
 def judge_call(name: str, callee: MainServer, file: Path) -> Iterator[Finding]:
-    """Whatever it answers: it is who it should be, and has let us in so far as to be asked. Of
-    certificates that can't be used the look at the settings tells."""
+    """Judge a call to the main server. Any answer will do: it shows that the main server is who it
+    should be, and has let us in so far as to be asked. If certificates can't be used, the look at
+    the settings tells it."""
     where = f"{name}: {callee.url}"
     try:
         context = client_context(callee.files(), Role.MAIN)

@@ -1,4 +1,4 @@
-"""Certificates and those who sign them: how long each is still good for.
+"""Looks at certificates and the CAs that sign them: how long each is still good for.
 
 A certificate is renewed from two thirds of its life on, by a timer. What is left then is divided in
 four: after the first quarter something keeps it from being renewed, in the last one it is urgent.
@@ -75,7 +75,7 @@ def judge_leaf(leaf: x509.Certificate, now: datetime) -> Finding:
 
 
 def judge_signers(trusted: list[x509.Certificate], now: datetime) -> Finding:
-    """Of the roots, and of the intermediates, the one that lasts longest: others are retired."""
+    """Judge the root and the intermediate that last longest; the others are retired."""
     roots = [one for one in trusted if one.issuer == one.subject]
     groups = [group for group in (roots, [o for o in trusted if o not in roots]) if group]
     ends = min((max(o.not_valid_after_utc for o in g) for g in groups), default=now)
@@ -94,7 +94,7 @@ def _files(settings: ServiceSettings, name: str) -> Iterator[Path]:
 
 
 def _pairs(settings: ServiceSettings) -> Iterator[tuple[Path, Path]]:
-    """Each certificate that a service has, and its key."""
+    """Yield each certificate that a service has, with its key."""
     for setting in named(type(settings), Path):
         section, _, name = setting.rpartition(".")
         if name == "cert_file":
@@ -106,7 +106,8 @@ def _pairs(settings: ServiceSettings) -> Iterator[tuple[Path, Path]]:
 def _of_file(
     file: Path, judge: Callable[[list[x509.Certificate]], Finding], command: str | None
 ) -> Iterator[Finding]:
-    """Of one that isn't there, or is no certificate, the look at the settings tells."""
+    """Judge the certificates in a file. If it isn't there, or is no certificate, the look at the
+    settings tells it."""
     try:
         found = judge(read_certificates(file.read_bytes()))
     except PermissionError:

@@ -1,4 +1,4 @@
-"""The machine: its clock, and its disks."""
+"""Looks at the machine: its clock, and its disks."""
 
 import os
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _FILE = "file://"
 
 
 def see_clock(site: Site) -> Iterator[Finding]:
-    """Against Redis and the ledger other looks hold it."""
+    """Look at whether NTP keeps the clock; other looks compare it with Redis's and the ledger's."""
     if site.systemd is None:
         return
     kept = site.systemd.time_is_kept()
@@ -32,7 +32,7 @@ def see_disks(site: Site) -> Iterator[Finding]:
 
 
 def judge_disks(folders: set[Path]) -> Iterator[Finding]:
-    """Each disk once, by the first of the folders on it."""
+    """Judge each disk once, by the first of the folders on it."""
     disks: dict[int, Path] = {}
     for folder in sorted(folders):
         disks.setdefault(folder.stat().st_dev, folder)
@@ -44,7 +44,7 @@ def judge_disks(folders: set[Path]) -> Iterator[Finding]:
 
 
 def judge_disk(folder: Path, used: dict[str, float]) -> Finding:
-    """By what there is least left of. What is kept for root is used."""
+    """Judge a disk by what is scarcest on it. What is kept for root counts as used."""
     what, share = max(used.items(), key=lambda one: one[1], default=("room", 0.0))
     words = f"of {folder} {share:.0%} is used" + (" (of its files)" if what == "files" else "")
     show = f"du -xh --max-depth=2 {folder}"
@@ -54,7 +54,7 @@ def judge_disk(folder: Path, used: dict[str, float]) -> Finding:
 
 
 def _places(settings: ServiceSettings) -> Iterator[Path]:
-    """All files and folders that the settings name."""
+    """Yield every file and folder that the settings name."""
     paths = set(named(type(settings), Path))
     for name, _ in leaves(type(settings)):
         value = value_of(settings, name)

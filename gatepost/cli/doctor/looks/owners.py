@@ -1,4 +1,4 @@
-"""Whether a service's own user gets at what it needs: root, who looks, gets at everything.
+"""Looks at whether a service's own user gets at what it needs: root, who looks, gets at everything.
 
 What systemd hands on as a credential is root's, and is not asked for here.
 """
@@ -17,7 +17,8 @@ from gatepost.config.settings import ServiceSettings, named, value_of
 
 OWN = ("cert_file", "key_file", "ca_file", "crl_file", "backup_file", "folder")
 RUN_BY = {"backup": "main_server", "retention": "main_server"}
-"""What has settings of its own, and whose user its unit runs as."""
+"""The parts that have settings of their own but no user, each with the service as whose user its
+unit runs."""
 _READ, _ENTER = 4, 1
 
 
@@ -43,7 +44,7 @@ def judge(user: User, path: Path) -> Finding:
 
 
 def find_user(name: str) -> User | None:
-    """Where services run as somebody else, as in a checkout, there is none."""
+    """Return the user of that name; None where services run as somebody else, as in a checkout."""
     try:
         found = pwd.getpwnam(name)
     except KeyError:
@@ -53,7 +54,8 @@ def find_user(name: str) -> User | None:
 
 
 def reaches(user: User, path: Path) -> bool:
-    """By the modes of the file and of all folders above it. What isn't there isn't denied."""
+    """Return whether the user gets at the path, by the modes of the file and of all folders above
+    it. A path that isn't there isn't denied."""
     path = path.absolute()
     try:
         status = path.stat()

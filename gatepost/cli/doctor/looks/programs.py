@@ -1,4 +1,4 @@
-"""Whether the services run, are ready and hold their ports, and leave no core dumps."""
+"""Looks at whether the services run, are ready and hold their ports, and leave no core dumps."""
 
 import http.client
 from collections.abc import Iterator, Mapping
@@ -13,15 +13,15 @@ from gatepost.decoding import Undecodable, decode_json
 
 SECONDS = 3.0
 PROCESSES = "processes"
-"""The check that says how many there are, which is no trouble."""
+"""The check that says how many processes there are, which is no trouble."""
 CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
 OBEY_THE_LIMIT = ("systemd-coredump", "apport")
-"""Programs that the kernel hands dumps to, and that keep none of who may have none."""
+"""Programs that the kernel hands dumps to, and that keep none of processes that may have none."""
 
 
 def instances(site: Site, part: Part) -> Iterator[tuple[str, ServiceSettings]]:
-    """Of a service those that are to run here, by how they are called. Where systemd says that
-    none is wanted, none is."""
+    """Yield the instances of a service that are to run here, each with its name and settings. If
+    systemd says that none is wanted, there is none."""
     if part.service is None or part.settings is None:
         return
     if site.systemd is None or not site.systemd.units:
@@ -63,7 +63,8 @@ def _checks(answer: bytes) -> dict[str, dict[str, Any]]:
 
 
 def ask(ops: Listen, path: str) -> bytes | None:
-    """What a service says on its port for operators, whatever the status; None if nobody is there.
+    """Return what a service says on its port for operators, whatever the status; None if nobody
+    answers.
 
     One that listens on all addresses is asked on this machine's own.
     """
@@ -88,7 +89,8 @@ def see_ports(site: Site) -> Iterator[Finding]:
 
 
 def judge_port(name: str, port: int, ours: set[int]) -> Finding:
-    """A port that nobody holds is free for its service, wherever that is: another look says so."""
+    """Judge who holds the port. A port that nobody holds is free for its service; whether that
+    runs, another look says."""
     show = f"ss -ltnp 'sport = :{port}'"
     sockets = listening(port)
     if not sockets:
@@ -136,7 +138,7 @@ def see_core_dumps(site: Site) -> Iterator[Finding]:
 
 
 def judge_core_pattern(pattern: str) -> Finding:
-    """To a program the kernel hands a dump whatever the limit is (core(5))."""
+    """Judge where dumps go: the kernel hands them to a program whatever the limit is (core(5))."""
     program = pattern.removeprefix("|").split(" ")[0]
     if not pattern.startswith("|") or Path(program).name in OBEY_THE_LIMIT:
         return fine("the kernel keeps to the limit of a process")

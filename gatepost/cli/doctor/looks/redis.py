@@ -1,4 +1,5 @@
-"""Redis, as each service's own user sees it: whether it answers, which one it is, what its time is.
+"""Looks at Redis as each service's own user sees it: whether it answers, which one it is, what its
+time is.
 
 How it is set up only the main server's user may ask: `main_server.commands.doctor.redis`.
 """
@@ -22,12 +23,12 @@ from gatepost.queue import QueueError, connect
 T = TypeVar("T")
 SECONDS = 4.0
 OLDEST = (7, 0)
-"""Scripts say by flags what they may do when memory is out."""
+"""The oldest version: from it on, scripts say by flags what they may do when memory is out."""
 
 
 @asynccontextmanager
 async def answering(settings: RedisSettings) -> AsyncIterator[Redis]:
-    """Raises CantTell if it doesn't; another look says that this is wrong."""
+    """Yield a connection; raise CantTell if Redis is silent: another look says this is wrong."""
     try:
         async with asyncio.timeout(SECONDS), connect(settings.address(), 1) as redis:
             yield redis
@@ -44,7 +45,7 @@ def services(site: Site) -> Iterator[tuple[str, RedisSettings]]:
 
 
 def servers(site: Site) -> Iterable[RedisSettings]:
-    """Each Redis once, as the first service sees it that has it."""
+    """Return each Redis once, with the settings of the first service that has it."""
     found: dict[tuple[str | None, int | None], RedisSettings] = {}
     for _, settings in services(site):
         parts = urlsplit(settings.address())
@@ -61,7 +62,7 @@ def ask(settings: RedisSettings, question: Callable[[Redis], Awaitable[T]]) -> T
 
 
 def see_redis(site: Site) -> list[Finding]:
-    """All services at once: of one that hangs, the others would wait for as long again."""
+    """Ask for all services at once: if one hung, the others would wait for as long again."""
 
     async def whole() -> list[Finding]:
         return await asyncio.gather(*(_of(site, name, one) for name, one in services(site)))
@@ -100,7 +101,7 @@ def see_time(site: Site) -> Iterator[Finding]:
 
 
 def judge_time(whose: str, off_ms: float) -> Finding:
-    """This machine's clock against that of a store."""
+    """Judge how far this machine's clock is off from that of a store."""
     words = f"this machine's clock and {whose}'s are {abs(off_ms) / 1000:.1f} s apart"
     if abs(off_ms) > LEAP_MS:
         return wrong(words)
@@ -112,7 +113,7 @@ async def command(redis: Redis, name: str) -> Any:
 
 
 async def _version(redis: Redis) -> tuple[str, str]:
-    """By HELLO, which is for everybody; INFO is not."""
+    """Return the server's name and version by HELLO, which everybody may call, unlike INFO."""
     said = await command(redis, "HELLO")
     pairs = said if isinstance(said, dict) else dict(zip(said[::2], said[1::2], strict=True))
     return _text(pairs[b"server"]), _text(pairs[b"version"])

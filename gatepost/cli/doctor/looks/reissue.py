@@ -1,7 +1,7 @@
-"""The command that puts a new certificate in the place of one that has expired.
+"""Makes the command that puts a new certificate in the place of one that has expired.
 
-One that still counts is renewed by who has it. One that doesn't lets nobody in to ask: the CA
-issues another, on its own machine, with a new key.
+A certificate that is still valid is renewed by whoever has it. An expired one lets nobody in to
+ask: the CA issues another, on its own machine, with a new key.
 """
 
 import grp
@@ -20,8 +20,8 @@ from gatepost.trust.identity import Certificate, Identity, Role
 
 
 def reissue(leaf: x509.Certificate, cert: Path, key: Path, ca: Path | None) -> str:
-    """Of a certificate of another CA it shows who that is. `ca` is the main server's settings, if
-    there is one on this machine."""
+    """Return the command. If the certificate is of another CA, the command shows which. `ca` is the
+    file of the main server's settings, if there is one on this machine."""
     try:
         holder = Certificate(leaf.public_bytes(Encoding.DER)).identity
     except BadIdentity:
@@ -57,7 +57,7 @@ def _hosts(leaf: x509.Certificate) -> list[str]:
 
 
 def _owner(cert: Path) -> list[str]:
-    """Whose it is, unless it is ours."""
+    """Return the options that name the certificate's owner; none if it is ours."""
     status = cert.stat()
     if status.st_uid == os.geteuid():
         return []

@@ -1,4 +1,4 @@
-"""Whether the settings can be used, and whether what is secret is kept so."""
+"""Looks at whether the settings can be used, and whether what is secret is kept secret."""
 
 import stat
 from collections.abc import Iterator
@@ -24,8 +24,8 @@ def see_settings(site: Site) -> Iterator[Finding]:
 
 
 def _files(part: Part, settings: ServiceSettings) -> Iterator[Finding]:
-    """What the settings name, read as the service reads it at its start. What is open to others
-    another look says."""
+    """Yield the faults of files that the settings name, read as the service reads them at its
+    start. Another look says which are open to others."""
     faults = settings.faults()
     for read in part.service.files(settings) if part.service else (settings.try_files,):
         try:
@@ -48,7 +48,7 @@ def see_secrets(site: Site) -> Iterator[Finding]:
 
 
 def _open_secrets(part: Part, settings: ServiceSettings) -> Iterator[str]:
-    """A password in a file of settings that others can read."""
+    """Yield a fault if a file of settings has a password in it and others can read it."""
     secrets = set(named(type(settings), SecretStr))
     written = [n for n, origin in (part.origins or {}).items() if origin == str(part.file)]
     if secrets & set(written) and part.file.stat().st_mode & stat.S_IROTH:
@@ -56,7 +56,7 @@ def _open_secrets(part: Part, settings: ServiceSettings) -> Iterator[str]:
 
 
 def command_in(fault: str) -> str | None:
-    """Faults of files end with the command that mends them."""
+    """Return the command that mends the fault: faults of files end with it."""
     _, colon, command = fault.rpartition(": ")
     return command if colon and command.startswith("chmod ") else None
 
