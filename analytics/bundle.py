@@ -1,6 +1,5 @@
-"""Our packages as an archive, which spark-submit hands to the executors (`--py-files`): what runs
-there finds the modules that the driver has, whatever is installed on those machines.
-"""
+"""Pack our packages into an archive, which spark-submit hands to the executors (`--py-files`): what
+runs there finds the modules that the driver has, whatever is installed on those machines."""
 
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -9,7 +8,8 @@ import analytics
 import gatepost
 
 NAME = "gatepost-executors.zip"
-"""The driver leaves it aside (analytics/main.py): it has the packages themselves."""
+"""The archive's name. The driver leaves it aside (analytics/main.py): it has the packages
+themselves."""
 PACKAGES = (analytics, gatepost)
 
 

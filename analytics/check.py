@@ -1,6 +1,6 @@
-"""Whether the lake has what the ledger has.
+"""Check that the lake has what the ledger has.
 
-Compared are ids alone: how many a domain has on that day, and the exclusive or of their random
+Only ids are compared: how many a domain has on that day, and the exclusive or of their random
 parts. A delivery changes neither, and a day's ids only ever become more. So what was read first and
 agrees with what is counted afterwards was complete at that count, whatever happened in between; and
 if a late message came meanwhile, the day is read again. The count is the ledger's own even where
@@ -28,7 +28,7 @@ Tallies = Mapping[str, Tally]
 
 
 def tally(messages: DataFrame) -> dict[str, Tally]:
-    """Raises CountsDisagree if an id stands twice."""
+    """Return the tally of each domain in the lake; raise CountsDisagree if an id stands twice."""
     last_bytes = f.conv(f.hex(f.substring("message_id", 10, 7)), 16, 10).cast("long")
     rows = (
         messages.select("domain", "message_id", last_bytes.alias("bits"))
@@ -47,7 +47,7 @@ def tally(messages: DataFrame) -> dict[str, Tally]:
 
 
 def differences(lake: Tallies, ledger: Tallies) -> list[str]:
-    """In words; empty if they agree."""
+    """Return the differences in words; none if they agree."""
     none = Tally(0, 0)
     found = []
     for domain in sorted({*lake, *ledger}):

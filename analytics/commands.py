@@ -1,4 +1,4 @@
-"""What `gatepost analytics …` does, and says."""
+"""The work of `gatepost analytics …`, and what it prints."""
 
 import os
 import sys
@@ -32,13 +32,13 @@ from gatepost.errors import ConfigurationError
 
 MOST_SAID = 10
 _FOR_ANOTHER = "/run"
-"""Where another user reaches what root hands over, and no disk keeps it."""
+"""The folder in which another user reaches what root hands over, and which no disk keeps."""
 _SCRATCH_FOR_ANOTHER = "/var/tmp"
-"""Where another user's scratch may be large."""
+"""The folder in which another user's scratch may be large."""
 
 
 def submit(config: Path | None, arguments: Sequence[str]) -> NoReturn:
-    """Has spark-submit do it, whose exit code is that of the main file."""
+    """Have spark-submit do the work; exit with the exit code of the main file."""
     options = ["--config", str(config.absolute())] if config else []
     try:
         settings = load(AnalyticsSettings, config)
@@ -64,14 +64,15 @@ def submit(config: Path | None, arguments: Sequence[str]) -> NoReturn:
 
 @contextmanager
 def _folder(place: str | None) -> Iterator[Path]:
-    """Nobody else's, for as long as Spark runs; where TMPDIR says, if nowhere else."""
+    """Yield a folder that is nobody else's, for as long as Spark runs; it is where TMPDIR says, if
+    nowhere else."""
     with TemporaryDirectory(prefix="gatepost-analytics-", dir=place) as name:
         yield Path(name)
 
 
 def _user_for(uri: str) -> struct_passwd | None:
-    """As whom Spark is to run, if we are root and the lake is a folder of somebody else's: what
-    root left there, the nights of its own user could not remove."""
+    """Return the user as whom Spark is to run, if we are root and the lake is a folder of somebody
+    else's: what root left there, the nights of its own user could not remove."""
     if os.geteuid() != 0 or not uri.startswith("file://"):
         return None
     place = Path(uri.removeprefix("file://"))
@@ -91,7 +92,8 @@ def _user_for(uri: str) -> struct_passwd | None:
 
 
 def _demand_kept_long_enough(settings: AnalyticsSettings) -> None:
-    """Before Spark starts, which takes seconds; the run asks once more, under its lock."""
+    """Demand that the ledger keeps messages for long enough, before Spark starts, which takes
+    seconds; the run asks once more, under its lock."""
     try:
         with in_words(), create_ledger_engine(settings.database.address()).connect() as connection:
             demand_kept_long_enough(connection, settings.days.extracted_again)
@@ -135,7 +137,8 @@ def tell_missing(days: Sequence[date]) -> str:
 
 
 def _as_it_is(run: Run, *, under_way: bool) -> dict[str, Any]:
-    """A run that was killed can't have said so; that nobody has the lock says it."""
+    """Return the run with its true state. A run that was killed can't have said so; that nobody has
+    the lock says it."""
     state = "interrupted" if run.state == "running" and not under_way else run.state
     said = {name: getattr(run, name) for name in Run.__slots__}
     return said | {"state": state}
@@ -160,7 +163,7 @@ def _say(
 
 
 def _say_unusual(output: Output, day: date | None, unusual: list[str]) -> None:
-    """All of them are in the reports."""
+    """Say the first of what is unusual; all of it is in the reports."""
     for words in unusual[:MOST_SAID]:
         output.say(f"Unusual on {day}: {words}")
     if len(unusual) > MOST_SAID:

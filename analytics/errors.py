@@ -1,4 +1,4 @@
-"""What can go wrong in a run. What each one says is for the operator: why, and what to do."""
+"""The errors of a run. Each one's words are for the operator: why, and what to do."""
 
 from gatepost.errors import GatepostError
 

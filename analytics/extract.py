@@ -1,4 +1,4 @@
-"""Reads a day out of the ledger, or a replica of it, by JDBC: messages, attempts, senders.
+"""Read a day out of the ledger, or a replica of it, by JDBC: messages, attempts, senders.
 
 The scheme is jdbc:mysql://, whatever the server is: only for that one does Spark quote names as
 MariaDB and MySQL do. With jdbc:mariadb:// it quotes them with ", and every value read is the name
@@ -25,7 +25,8 @@ _ENUMS = ("status", "outcome")
 
 
 def read_day(session: SparkSession, source: URL, day: date, parts: int) -> DataFrame:
-    """The messages. Lazily: each use of it reads the ledger again, and may find other rows."""
+    """Read the messages, lazily: each use of the rows reads the ledger again, and may find other
+    rows."""
     rows = _read(session, source, "messages", COLUMNS, day, parts)
     return _typed(rows, COLUMNS, schema_of(VERSION))
 
@@ -33,15 +34,17 @@ def read_day(session: SparkSession, source: URL, day: date, parts: int) -> DataF
 def read_attempts(
     session: SparkSession, source: URL, day: date, parts: int, messages: DataFrame
 ) -> DataFrame:
-    """Those of these messages, of which they get what says whose they are."""
+    """Read the attempts of these messages, from which they get the columns that say whose they
+    are."""
     rows = _read(session, source, "attempts", _OF_ATTEMPTS, day, parts)
     whose = messages.select("message_id", "client_id", "domain", "queued_at")
     return _typed(rows.join(whose, "message_id", how="inner"), ATTEMPTS, BESIDE["attempts"])
 
 
 def read_senders(session: SparkSession, source: URL, day: date, parts: int) -> DataFrame:
-    """The registers of each client's sketch. What a single message adds to it stays in the ledger:
-    the server answers with the highest ranks of each part, and here they are put together."""
+    """Read the registers of each client's sketch. What a single message adds to it stays in the
+    ledger: the server answers with the highest ranks of each part, and here they are put
+    together."""
     found = [_highest_ranks(session, source, span) for span in parts_of(day, parts)]
     register = f.col("sender_register").alias("register")
     parts_of_them = reduce(DataFrame.union, found)
@@ -73,8 +76,8 @@ def _read(
 
 
 def jdbc_url(source: URL) -> str:
-    """permitMysqlScheme: later releases of the driver want to be told. Those before 3 know useSsl,
-    those after it sslMode; each passes over the other."""
+    """Return the address for JDBC. Later releases of the driver want to be told permitMysqlScheme.
+    Those before 3 know useSsl, those after it sslMode; each passes over the other."""
     place = f"{source.host}:{source.port or 3306}/{source.database}"
     ca = source.query.get("ssl_ca")
     tls = f"&useSsl=true&sslMode=verify-full&serverSslCert={ca}" if ca else ""
@@ -82,7 +85,8 @@ def jdbc_url(source: URL) -> str:
 
 
 def predicate(span: Span) -> str:
-    """A range of the primary key, so that the server reads only these rows of one partition."""
+    """Return a range of the primary key, so that the server reads only these rows of one
+    partition."""
     return f"message_id >= x'{span.first.hex()}' AND message_id < x'{span.end.hex()}'"
 
 
@@ -103,5 +107,6 @@ def _typed(rows: DataFrame, columns: Sequence[str], schema: StructType) -> DataF
 
 
 def _column(name: str) -> Column:
-    """An ENUM comes as a CHAR, filled up with blanks to the length of its longest value."""
+    """Return a column; an ENUM comes as a CHAR, filled up with blanks to the length of its longest
+    value."""
     return f.rtrim(f.col(name)) if name in _ENUMS else f.col(name)

@@ -1,6 +1,6 @@
-"""A run as a whole: alone, written down, measured; and what goes wrong, in words.
+"""Do a run as a whole: alone, written down, measured; and say in words what goes wrong.
 
-What the main file (analytics/main.py) does once it knows what it was asked for.
+The main file (analytics/main.py) calls this once it knows what it was asked for.
 """
 
 import os
@@ -36,7 +36,7 @@ _KINDS: Mapping[type[GatepostError], str] = {
     NotFound: "not-found",
     PagesUnwritable: "fault",
 }
-"""Whatever isn't in it was refused."""
+"""The kinds of errors; an error that isn't among them was a refusal."""
 _OF_CONNECTIONS = ("Connection", "Communications link", "Could not connect", "Socket")
 
 
@@ -48,8 +48,8 @@ def run(
     work: Work,
     now: datetime | None = None,
 ) -> Run:
-    """`now` is for those who play another night. Run ids are in the order of their times, which
-    repository.published_lately goes by."""
+    """Do a run; `now` is for those who play another night. Run ids are in the order of their times,
+    which repository.published_lately goes by."""
     begun, moment = time.monotonic(), now or utc_now()
     run_id = f"{moment:%Y%m%dT%H%M%S}-{os.urandom(4).hex()}"
     log = log.bind(run=run_id, kind=kind)
@@ -78,7 +78,7 @@ def run(
 
 
 def _written_down(night: Night, kind: str, work: Work, done: Done) -> Run:
-    """Its row in the ledger says that it runs, then how it ended."""
+    """Do the work while the run's row in the ledger says that it runs, then how it ended."""
     begun = Run(night.run_id, kind, "running", night.now, None, 0, 0, 0, None)
     with night.connection.begin():
         repository.begin_run(night.connection, begun.run_id, kind, night.now)
@@ -114,7 +114,8 @@ def _end(connection: Connection, run: Run, done: Done, state: str, reason: str |
 
 
 def _reason(error: Exception) -> str:
-    """What nobody has foreseen is told by its name alone: where it goes, others read it."""
+    """Return why the run failed. An error that nobody has foreseen is told by its name alone: where
+    it goes, others read it."""
     if isinstance(error, Failure):
         return error.message
     return f"{type(error).__name__}, which was not foreseen: the log has where"

@@ -3,8 +3,8 @@
     messages/, attempts/, senders/   what the ledger had of the day, by domain
     reports/                         what was made of it, by report
 
-Each run writes folders of its own and never into another's. Which folders are a day's, the manifest
-in the ledger says (I13): a folder that it doesn't name is nobody's, however whole it looks.
+Each run writes folders of its own and never into another's. The manifest in the ledger says which
+folders are a day's (I13): a folder that it doesn't name is nobody's, however whole it looks.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Folder:
 
 
 def write(rows: DataFrame, uri: str, folder: Folder, data_set: str = MESSAGES) -> None:
-    """Files of about the wanted size, whoever sends how much: Spark divides what is large and
+    """Write files of about the wanted size, whoever sends how much: Spark divides what is large and
     joins what is small ("rebalance")."""
     order = "message_id" if "message_id" in rows.columns else "client_id"
     _write(rows, folder.path(uri, data_set), "domain", order)
@@ -50,7 +50,7 @@ def read(session: SparkSession, uri: str, folder: Folder, version: int) -> DataF
 
 
 def read_beside(session: SparkSession, uri: str, folder: Folder, version: int) -> DayRows:
-    """The messages, and what lies beside them: of an older version, nothing."""
+    """Read the messages, and what lies beside them: nothing in an older version."""
     beside = {
         name: _read(session, folder.path(uri, name), schema)
         if version >= SINCE
@@ -61,14 +61,15 @@ def read_beside(session: SparkSession, uri: str, folder: Folder, version: int) -
 
 
 def write_reports(reports: DataFrame, uri: str, folder: Folder) -> DataFrame:
-    """Returns what is there then: so what is published is what the lake has."""
+    """Write the reports; return what is there then: so what is published is what the lake has."""
     path = folder.path(uri, REPORTS)
     _write(reports, path, "report", "domain", "client_id")
     return _read(reports.sparkSession, path, reports.schema)
 
 
 def remove(session: SparkSession, uri: str, folder: Folder) -> None:
-    """Raises LakeUnreadable if something of it stays: a file system may just say no."""
+    """Remove a folder; raise LakeUnreadable if something of it stays: a file system may just say
+    no."""
     for data_set in _ROWS if folder.kind == MESSAGES else (REPORTS,):
         where = folder.path(uri, data_set)
         path, system = _locate(session, where)
@@ -82,7 +83,8 @@ def remove(session: SparkSession, uri: str, folder: Folder) -> None:
 
 
 def demand_opened(session: SparkSession, uri: str) -> None:
-    """Raises ConfigurationError if its file system isn't known here, before anything is begun."""
+    """Raise ConfigurationError if the lake's file system isn't known here, before anything is
+    begun."""
     try:
         _locate(session, uri)
     except Py4JJavaError as error:
@@ -102,7 +104,7 @@ def unreadable(folder: str, error: Py4JJavaError | PySparkException) -> LakeUnre
 
 
 def root_cause(error: Py4JJavaError | PySparkException) -> str:
-    """The first line of what the JVM says is at the bottom of it."""
+    """Return the first line of what the JVM says is at the bottom of an error."""
     cause = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     while cause is not None and cause.getCause() is not None:
         cause = cause.getCause()
@@ -122,7 +124,7 @@ def _read(session: SparkSession, path: str, schema: StructType) -> DataFrame:
 
 
 def _locate(session: SparkSession, text: str):  # type: ignore[no-untyped-def]
-    """The path and its file system, as Hadoop knows them."""
+    """Return the path and its file system, as Hadoop knows them."""
     jvm = session.sparkContext._jvm
     assert jvm is not None
     path = jvm.org.apache.hadoop.fs.Path(text)

@@ -1,10 +1,11 @@
-"""What changes after a day was sealed: a redrive, an erasure, a late success. Pure."""
+"""Count what changes after a day was sealed: a redrive, an erasure, a late success. Pure."""
 
 from analytics.ledger.repository import Counts
 
 
 def count_late(published: Counts, now: Counts) -> int:
-    """How many messages, at least, are in a state that the published day doesn't know them in.
+    """Return how many messages, at least, are in a state that the published day doesn't know them
+    in.
 
     Each change makes one state of a client more, and another less or, for a message that is new,
     none. What retention has taken away makes none more, so it isn't counted; it goes client by

@@ -1,7 +1,9 @@
-"""What spark-submit runs: `gatepost analytics run` and `gatepost analytics rebuild` give it to it.
+"""The main file that spark-submit runs: `gatepost analytics run` and `gatepost analytics rebuild`
+give it to it.
 
-Nothing is imported from beside this file: spark-submit puts its folder on the path, where our names
-would hide those of libraries. Nor from the archive that is for the executors: it has modules alone.
+This file imports nothing from beside itself: spark-submit puts its folder on the path, where our
+names would hide those of libraries. Nor does it import from the archive that is for the executors:
+that has modules alone.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""What Prometheus is told of a run: two files, by kind, for the node exporter to collect.
+"""The metrics that tell Prometheus of a run: two files, by kind, for the node exporter to collect.
 
-One tells of the last run, one of the last that went well and stays when one fails. So "no good
-night for 26 hours" can be seen, whatever has happened since.
+One file tells of the last run; the other tells of the last that went well, and stays when one
+fails. So "no good night for 26 hours" can be seen, whatever has happened since.
 """
 
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ SUCCESS = "gatepost_analytics_{kind}_success.prom"
 
 
 class Metrics:
-    """`folder` None: nobody wants to know."""
+    """The files' writer; without a `folder` nobody wants to know."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -50,7 +50,7 @@ class Metrics:
         self._write(SUCCESS.format(kind=kind), registry)
 
     def failed(self, kind: str, seconds: float, *, disagree: bool) -> None:
-        """`disagree`: because the lake hasn't what the ledger has."""
+        """Tell of a run that failed; `disagree`: because the lake hasn't what the ledger has."""
         self._last_run(kind, seconds, ok=False, disagree=disagree)
 
     def _last_run(self, kind: str, seconds: float, *, ok: bool, disagree: bool) -> None:

@@ -1,8 +1,8 @@
 """A night's run: clear away what earlier ones have left; extract each day that can still change,
 check it, publish it; then look at what is sealed, take away what is past its time, and make pages.
 
-Each day is published for itself, and all that a run writes before that is nobody's yet. So a run
-may be killed anywhere, and the next one does what is left (I13).
+Each day is published by itself, and whatever a run writes before that is nobody's yet. So a run may
+be killed anywhere, and the next one does what is left (I13).
 """
 
 from dataclasses import dataclass, field
@@ -30,18 +30,19 @@ from gatepost.logs import Log
 
 KEPT_UNREFERENCED = timedelta(days=1)
 TRIES = 3
-"""So often is a day read while late messages keep coming; then something else is wrong."""
+"""The number of times that a day is read while late messages keep coming; then something else is
+wrong."""
 
 
 @dataclass(slots=True)
 class Done:
-    """What a run has done so far."""
+    """The work that a run has done so far."""
 
     days: int = 0
     rows: int = 0
     late: dict[date, int] = field(default_factory=dict)
     unusual: int = 0
-    """Of the last day that is published."""
+    """The number of unusual things about the last day that is published."""
 
     @property
     def late_changes(self) -> int:
@@ -50,7 +51,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """All that the steps of a run need."""
+    """The things that the steps of a run need."""
 
     session: SparkSession
     connection: Connection
@@ -61,10 +62,11 @@ class Night:
 
 
 def run(night: Night, done: Done, *, catch_up: bool) -> None:
-    """`done` is filled as it goes on, for whoever tells of a run that failed half-way.
+    """Do a night's work. `done` is filled as it goes on, for whoever tells of a run that failed
+    half-way.
 
     What failed runs have left goes before this one writes, or runs that keep failing would fill the
-    lake; pages are last, for which nothing else is to wait.
+    lake; pages come last, as nothing else is to wait for them.
     """
     demand_kept_long_enough(night.connection, night.settings.days.extracted_again)
     due = due_days(night, catch_up=catch_up)
@@ -93,7 +95,7 @@ def due_days(night: Night, *, catch_up: bool) -> list[date]:
 
 
 def do_day(night: Night, day: date) -> int:
-    """Returns how many messages it has."""
+    """Extract, check and publish a day; return how many messages it has."""
     log, watch = night.log.bind(day=str(day)), Stopwatch()
     folder, written, tallies = extract(night, day, log, watch)
     facts = report(night, written, Folder(day, folder.run_id, REPORTS))
@@ -116,7 +118,8 @@ def do_day(night: Night, day: date) -> int:
 
 
 def extract(night: Night, day: date, log: Log, watch: Stopwatch) -> tuple[Folder, DayRows, Tallies]:
-    """A folder with all that the ledger has of the day; the rows as read from it again."""
+    """Write a folder with all that the ledger has of the day; return it, and the rows as read from
+    it again."""
     wrong: list[str] = []
     for number in range(TRIES):
         folder = Folder(day, f"{night.run_id}.{number}" if number else night.run_id)
@@ -137,8 +140,8 @@ def extract(night: Night, day: date, log: Log, watch: Stopwatch) -> tuple[Folder
 
 
 def copy(night: Night, folder: Folder) -> DayRows:
-    """Attempts and senders are of the messages that are there by then, or of later ones; if there
-    are such, the day is going to be extracted again."""
+    """Copy a day into the folder. Attempts and senders are of the messages that are there by then,
+    or of later ones; if there are such, the day is going to be extracted again."""
     source, day = night.settings.read_from().address(), folder.day
     session, uri = night.session, night.settings.lake.uri
     parts = night.settings.spark.read_partitions
@@ -153,7 +156,7 @@ def copy(night: Night, folder: Folder) -> DayRows:
 
 
 def report(night: Night, rows: DayRows, folder: Folder) -> Facts:
-    """The reports, in a folder of their own."""
+    """Make the reports, in a folder of their own."""
     with night.connection.begin():
         repository.note_folder(night.connection, folder, night.now)
     return gather(rows, night.settings.lake.uri, folder)
@@ -169,8 +172,9 @@ def tell_unusual(night: Night) -> int:
 
 
 def watch_sealed(night: Night) -> dict[date, int]:
-    """Sealed days that the ledger has changed after all: how many messages, at least. Once noted it
-    stays: retention takes the messages away, and not that they had changed."""
+    """Return the sealed days that the ledger has changed after all, and how many messages, at
+    least. Once noted, a change stays: retention takes the messages away, and not that they had
+    changed."""
     connection = night.connection
     with connection.begin():
         first = repository.first_message(connection)
@@ -191,9 +195,9 @@ def watch_sealed(night: Night) -> dict[date, int]:
 
 
 def collect(night: Night) -> None:
-    """Removes folders that no manifest names: of runs that failed, and of earlier nights.
+    """Remove folders that no manifest names: of runs that failed, and of earlier nights.
 
-    A day later, so that who has begun to read one may end.
+    They go a day later, so that whoever has begun to read one may end.
     """
     with night.connection.begin():
         before = night.now - KEPT_UNREFERENCED
@@ -210,6 +214,6 @@ def collect(night: Night) -> None:
 
 
 def utc_now() -> datetime:
-    """To the millisecond, as the ledger keeps it."""
+    """Return the time to the millisecond, as the ledger keeps it."""
     now = datetime.now(UTC).replace(tzinfo=None)
     return now.replace(microsecond=now.microsecond // 1000 * 1000)

@@ -5,8 +5,8 @@
     <folder>/all-domains/2026-11-17.html, 2026-11.html
     <folder>/domains/<domain>/2026-11-17.html, 2026-11.html      a month's has links to its days
 
-Of each day and month the page of all domains is the last one that is written, and the last that is
-removed. So the names in that one folder say of which there are pages, and the others are found by
+The page of all domains is the last of a day or month that is written, and the last that is removed.
+So the names in that one folder tell which days and months have pages, and the others are found by
 name: what a night costs here doesn't grow with the days that there are, domain by domain.
 """
 
@@ -41,18 +41,18 @@ def of_domain(folder: Path, domain: str) -> Path:
 
 
 def names(folder: Path) -> list[str]:
-    """The days and months that there are pages of."""
+    """Return the days and months that there are pages of."""
     return [one.stem for one in _in(folder / ALL) if one.suffix == ".html"]
 
 
 def domains(folder: Path) -> list[Path]:
-    """The folders of those that have had pages."""
+    """Return the folders of the domains that have had pages."""
     there = _in(folder / _DOMAINS)
     return sorted(one for one in there if is_domain(one.name) and one.is_dir())
 
 
 def made(file: Path) -> str | None:
-    """What the page says of what it was made from; None if there is no such page."""
+    """Return what the page says of what it was made from; None if there is no such page."""
     try:
         with file.open(encoding="utf-8", errors="replace") as stream:
             found = _MADE.search(stream.read(_HEAD))
@@ -67,7 +67,7 @@ def save(file: Path, page: str) -> None:
 
 
 def write_contents(folder: Path, whole: Whole, changed: Collection[str]) -> None:
-    """The index, and the lists of the months that have changed or have none."""
+    """Write the index, and the lists of the months that have changed or have none."""
     months = sorted((one for one in names(folder) if _MONTH.fullmatch(one)), reverse=True)
     for month in months:
         file = file_of(folder, month)

@@ -1,9 +1,9 @@
-"""Pages of the reports as files, for each day and month: of each domain, for its own people; and
-of all domains, for others, without small groups (gatepost.insight.suppression).
+"""The pages of the reports as files, for each day and month: of each domain, for its own people;
+and of all domains, for others, without small groups (gatepost.insight.suppression).
 
-Each is written anew whole, into the folder that analytics.page_folder describes. The page of all
-domains is the last of its day and says which runs its rows and reports are of: where others have
-published the day since, all pages of the day are made again. So a run that is killed between
+Each page is written anew as a whole, into the folder that analytics.page_folder describes. The page
+of all domains is the last of its day and says which runs its rows and reports are of: where others
+have published the day since, all pages of the day are made again. So a run that is killed between
 publishing and writing leaves nothing undone.
 """
 
@@ -33,8 +33,8 @@ from gatepost.trust.identity import is_domain
 def write_missing(
     connection: Connection, settings: AnalyticsSettings, today: date, log: Log
 ) -> None:
-    """Of the last days, and of whatever was published or rebuilt in them, and their months: what
-    isn't there, or is of an earlier run."""
+    """Write the pages that are missing, or are of an earlier run: of the last days, of whatever was
+    published or rebuilt in them, and of their months."""
     folder = settings.reports.folder
     if folder is None:
         return
@@ -53,7 +53,7 @@ def _write(
     days: Sequence[Published],
     log: Log,
 ) -> None:
-    """The days' own pages are the last: by them it is known that all of it was done."""
+    """Write the pages, the days' own last: by them it is known that all of it was done."""
     if not days:
         return
     coming = {one.day for one in days}
@@ -68,7 +68,8 @@ def _write(
 
 
 class _Writer:
-    """`coming` are the days whose own pages are written after those of their months."""
+    """A writer of pages; `coming` are the days whose own pages are written after those of their
+    months."""
 
     def __init__(
         self, connection: Connection, folder: Path, fewest: int, coming: Collection[date]
@@ -81,7 +82,7 @@ class _Writer:
         self._whole = Whole()
 
     def write(self, span: Span, made_from: str) -> None:
-        """Those of the domains, then that of all: it says that all of them are there."""
+        """Write the pages of the domains, then that of all: it says that all of them are there."""
         with self._connection.begin():
             days = read_days_of_all(self._connection, *span)
             found = [(one, self._read(span, one)) for one in sorted(_domains(days))]
@@ -113,7 +114,7 @@ class _Writer:
 
 
 def _beside(folder: Path, span: Span, coming: Collection[date]) -> Iterator[tuple[str, str]]:
-    """The month of a day; the days of a month."""
+    """Yield the links to what is beside a page: the month of a day; the days of a month."""
     first, last = span
     if first == last:
         yield f"{first:%Y-%m}", f"{first:%Y-%m}.html"
@@ -125,18 +126,20 @@ def _beside(folder: Path, span: Span, coming: Collection[date]) -> Iterator[tupl
 
 
 def _domains(days: Mapping[str, OfAll]) -> set[str]:
-    """Names that the ledger has checked; they are names of folders here, so they are once more."""
+    """Return the domains. The ledger has checked their names; they are names of folders here, so
+    they are checked once more."""
     return {one for day in days.values() for one in day.domains if is_domain(one)}
 
 
 def _runs(one: Published) -> str:
-    """Whatever changes a day changes one of these, a rebuild that of its reports."""
+    """Return what a page was made from. Whatever changes a day changes one of these, a rebuild that
+    of its reports."""
     return f"{one.run_id} {one.reports_run_id} {one.published_at:%Y-%m-%dT%H:%M:%S}"
 
 
 @contextmanager
 def _in_words() -> Iterator[None]:
-    """A folder that nobody may write to, a disk that is full."""
+    """Say in words that nobody may write to the folder, or that the disk is full."""
     try:
         yield
     except OSError as error:

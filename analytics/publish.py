@@ -1,6 +1,6 @@
-"""Makes a run's folders the day: manifest and reports in one transaction of the ledger.
+"""Make a run's folders the day: manifest and reports in one transaction of the ledger.
 
-Until it commits, readers see the day as it was; after it, all of it is new (I13).
+Until it commits, readers see the day as it was; after it, they see all of the new one (I13).
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -26,8 +26,8 @@ from analytics.settings import Aims
 
 
 class Written(Mapping[str, Iterator[Mapping[str, object]]]):
-    """A day's reports by their tables, as the lake has them. Each time one is asked for it is read,
-    a part at a time: of thousands of clients there are millions of rows."""
+    """A day's reports by their tables, as the lake has them. A table's rows are read each time they
+    are asked for, a part at a time: of thousands of clients there are millions of rows."""
 
     def __init__(self, frame: DataFrame, day: date) -> None:
         self._frame = frame
@@ -52,20 +52,22 @@ class Written(Mapping[str, Iterator[Mapping[str, object]]]):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is published of a day, beside its rows; the reports' files are in the folder."""
+    """The facts that are published of a day, beside its rows; the reports' files are in the
+    folder."""
 
     folder: Folder
     reports: Written
     clients: Collection[tuple[str, str]]
-    """Whoever has sent anything: domain and client."""
+    """The domain and client of whoever has sent anything."""
     waiting: int
-    """So many of their messages."""
+    """The number of their messages that wait."""
     beside: Mapping[str, int]
-    """How many rows the lake has beside the messages."""
+    """The number of rows that the lake has beside the messages."""
 
 
 def gather(rows: DayRows, uri: str, folder: Folder) -> Facts:
-    """From what the lake has, so that the reports are of what is published; and into the lake."""
+    """Make the reports from what the lake has, so that they are of what is published; and write
+    them into the lake."""
     reports = Written(lake.write_reports(all_reports(rows), uri, folder), folder.day)
     by_client = reports.frame_of(HOURS).groupBy("domain", "client_id").agg(f.sum("waiting"))
     waiting = {(domain, client_id): count for domain, client_id, count in by_client.collect()}
@@ -82,7 +84,7 @@ def publish(
     *,
     seal: bool,
 ) -> Published:
-    """`seal`: the day is done, no run extracts it again."""
+    """Publish a day; with `seal` it is done, and no run extracts it again."""
     row = Published(
         day=folder.day,
         run_id=folder.run_id,
@@ -105,7 +107,7 @@ def publish(
 
 
 def publish_reports(connection: Connection, facts: Facts, now: datetime, aims: Aims) -> None:
-    """The reports alone, of a day whose rows stay what they are."""
+    """Publish the reports alone, of a day whose rows stay what they are."""
     with _alone(connection):
         repository.put_reports_folder(connection, facts.folder)
         _put_reports(connection, facts, now, aims)
@@ -113,7 +115,7 @@ def publish_reports(connection: Connection, facts: Facts, now: datetime, aims: A
 
 @contextmanager
 def _alone(connection: Connection) -> Iterator[None]:
-    """A transaction of the run that has the lock: one that was made anew hasn't it."""
+    """Run a transaction of the run that has the lock: a connection that was made anew hasn't it."""
     with connection.begin():
         if not repository.has_lock(connection):
             raise LockLost

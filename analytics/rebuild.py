@@ -1,5 +1,5 @@
-"""The reports of days that are published, made again from the lake; the ledger's messages may be
-long gone."""
+"""Make the reports of published days again, from the lake; the ledger's messages may be long
+gone."""
 
 from collections.abc import Sequence
 from datetime import date

@@ -1,7 +1,7 @@
-"""What is in the lake: the columns of each version, and the way from an older one to now.
+"""The schema of the lake: the columns of each version, and the way from an older one to now.
 
-Metadata only. Bodies, numbers, their MACs, and what opens or finds them have no column here, and
-the user who reads the ledger has no right to theirs.
+It holds metadata only. Bodies, numbers, their MACs, and what opens or finds them have no column
+here, and the user who reads the ledger has no right to theirs.
 """
 
 from pyspark.sql import DataFrame
@@ -18,7 +18,8 @@ from pyspark.sql.types import (
 from analytics.errors import LakeUnreadable
 
 VERSION = 2
-"""2: attempts and senders lie beside the messages. A day of version 1 has neither."""
+"""The version now. In 2, attempts and senders lie beside the messages. A day of version 1 has
+neither."""
 
 COLUMNS = (
     "message_id",
@@ -64,11 +65,12 @@ ATTEMPTS = (
     "outcome",
     "reason",
 )
-"""An attempt that the ledger has noted, and whose it is. A success at once leaves none."""
+"""The columns of an attempt that the ledger has noted, and whose it is. A success at once leaves
+none."""
 
 SENDERS = ("client_id", "domain", "hmac_kid", "register", "rank")
-"""A register of a client's sketch of the day: the highest rank that any of its senders has there
-(gatepost.reports.sketch). Of no message can be told whose rank it is."""
+"""The columns of a register of a client's sketch of the day: the highest rank that any of its
+senders has there (gatepost.reports.sketch). It can't be told which message a rank comes from."""
 
 
 def _struct(*names: str) -> StructType:
@@ -78,7 +80,7 @@ def _struct(*names: str) -> StructType:
 SCHEMAS = {version: _struct(*COLUMNS) for version in (1, 2)}
 BESIDE = {"attempts": _struct(*ATTEMPTS), "senders": _struct(*SENDERS)}
 SINCE = 2
-"""The version from which on what lies beside is there."""
+"""The version from which on attempts and senders are there."""
 
 
 def schema_of(version: int) -> StructType:
@@ -91,5 +93,6 @@ def schema_of(version: int) -> StructType:
 
 
 def to_current(messages: DataFrame) -> DataFrame:
-    """Rows of any version as they are now. A column that came later is empty in older days."""
+    """Return rows of any version as they are now. A column that came later is empty in older
+    days."""
     return messages.select(*COLUMNS)

@@ -1,6 +1,5 @@
 """The Spark session. Everything is UTC: the ledger's times have no zone, and what reads them (the
-driver's and the executors' JVM) would take its own.
-"""
+driver's and the executors' JVM) would take its own."""
 
 from pyspark.sql import SparkSession
 
@@ -17,7 +16,7 @@ _QUIET = "ERROR"
 
 
 def open_session(file_megabytes: int) -> SparkSession:
-    """The session of this process, whose JVM was started by spark-submit."""
+    """Open the session of this process, whose JVM was started by spark-submit."""
     builder = SparkSession.builder.appName("gatepost-analytics")
     for name, value in SESSION.items():
         builder = builder.config(name, value)

@@ -130,7 +130,7 @@ class Capacity(Block):
 
 @dataclass(frozen=True, slots=True)
 class Aims:
-    """What a day's reports are held against."""
+    """The targets and limits that a day's reports are held against."""
 
     targets: Targets
     capacity: Capacity

@@ -1,4 +1,4 @@
-"""How long each step of a day took, for whoever reads the log."""
+"""Measure how long each step of a day took, for whoever reads the log."""
 
 import time
 from collections import defaultdict
@@ -10,7 +10,7 @@ class Stopwatch:
         self._steps: defaultdict[str, float] = defaultdict(float)
 
     def lap(self, step: str) -> None:
-        """This step has ended; one that is done again goes on counting."""
+        """Note that this step has ended; one that is done again goes on counting."""
         now = time.monotonic()
         self._steps[step] += now - self._last
         self._last = now

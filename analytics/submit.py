@@ -1,8 +1,8 @@
-"""How the main file is given to spark-submit: with our Java, our Python and the ledger's driver.
+"""Give the main file to spark-submit: with our Java, our Python and the ledger's driver.
 
-What is secret is in the configuration, which the main file reads itself, and in a file of Spark's
-settings that only we can read: arguments can be seen. All that a run makes for itself on the way is
-in one folder, which nobody else can look into, and goes with it.
+Secrets are in the configuration, which the main file reads itself, and in a file of Spark's
+settings that only we can read: arguments can be seen. A run makes everything that it needs for
+itself on the way in one folder, which nobody else can look into, and which goes with the run.
 """
 
 import os
@@ -25,19 +25,20 @@ from gatepost.errors import ConfigurationError
 MAIN = Path(__file__).with_name("main.py")
 UTC_OPTION = "-Duser.timezone=UTC"
 NAMES = {"LC_ALL": "C.UTF-8"}
-"""Java finds no file whose name has an umlaut in it, where the locale has none."""
+"""The locale: Java finds no file whose name has an umlaut in it, where the locale has none."""
 OURS_ALONE = 0o077
 """The umask of Spark's processes: who has sent how much is nobody else's business."""
 _UNSEEN = "-XX:-UsePerfData"
-"""Else each JVM tells of itself in a folder that is always the machine's own."""
+"""The option without which each JVM tells of itself in a folder that is always the machine's
+own."""
 _DRIVER, _EXECUTOR = "spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"
 
 
 def command(
     settings: Spark, folder: Path, scratch: Path, arguments: Sequence[str], *, progress: bool
 ) -> list[str]:
-    """`folder` is ours alone, for as long as Spark runs: what it is to be given goes there. So is
-    `scratch`, for what it makes."""
+    """Return the command. `folder` is ours alone, for as long as Spark runs: what Spark is to be
+    given goes there. So is `scratch`, for what Spark makes."""
     jar = settings.jdbc_jar
     if not jar.is_file():
         raise ConfigurationError(
@@ -52,7 +53,7 @@ def command(
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": str(progress).lower(),
         "spark.log.level": "ERROR",
-        # Of 200, Spark's own, each part that is read makes a file for each, and a day is small.
+        # With Spark's own 200 each part that is read makes a file for each, and a day is small.
         "spark.sql.shuffle.partitions": "16",
         # Hadoop sets permissions by itself, whatever the processes' umask.
         "spark.hadoop.fs.permissions.umask-mode": f"{OURS_ALONE:03o}",
@@ -79,13 +80,15 @@ def command(
 
 
 def environment_in(scratch: Path) -> dict[str, str]:
-    """For Python, and for the JVM that works out how to start the driver's."""
+    """Return what tells Python, and the JVM that works out how to start the driver's, of the
+    scratch folder."""
     launcher = f"{_UNSEEN} -Djava.io.tmpdir={scratch}"
     return {"TMPDIR": str(scratch), "SPARK_LAUNCHER_OPTS": launcher}
 
 
 def hand_over(folder: Path, credentials: Path | None, user: struct_passwd) -> dict[str, str]:
-    """To whom Spark is to run as: what is in the folder, and copies of root's credentials."""
+    """Hand what is in the folder, and copies of root's credentials, to the user as whom Spark is to
+    run."""
     copies = folder / "credentials"
     copies.mkdir()
     for file in credentials.iterdir() if credentials else ():
@@ -101,7 +104,7 @@ def hand_over(folder: Path, credentials: Path | None, user: struct_passwd) -> di
 def run(
     command: Sequence[str], environment: Mapping[str, str], user: struct_passwd | None = None
 ) -> int:
-    """Until it has ended; returns its exit code, and tells it when we are to end."""
+    """Run the command until it has ended; pass on when we are to end, and return its exit code."""
     identity: dict[str, Any] = {}
     if user is not None:
         groups = os.getgrouplist(user.pw_name, user.pw_gid)
@@ -118,7 +121,8 @@ def run(
 
 
 def environment(settings: Spark, given: Mapping[str, str]) -> dict[str, str]:
-    """The driver's Python is this one; on a cluster the operator may name the executors'."""
+    """Return Spark's environment. The driver's Python is this one; on a cluster the operator may
+    name the executors'."""
     ours = {"PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_HOME": str(spark_home()), **NAMES}
     if settings.java_home is not None:
         ours["JAVA_HOME"] = str(settings.java_home)
@@ -140,5 +144,5 @@ def spark_home() -> Path:
 
 
 def _escaped(value: str) -> str:
-    """As a file of Java's properties has it."""
+    """Escape a value as a file of Java's properties has it."""
     return value.replace("\\", "\\\\").replace("\n", "\\n")

@@ -1,2 +1,2 @@
-"""The portal: pages for people. It keeps nothing: all that it shows it asks of the main server, as
+"""The portal: pages for people. It keeps nothing: it asks the main server for all that it shows, as
 the person who has signed in."""

@@ -1,5 +1,5 @@
-"""Where a browser is, by which tries to sign in are counted: the other end of its connection, or
-what a proxy of ours says of it."""
+"""The address at which a browser is, by which tries to sign in are counted: the other end of its
+connection, or what a proxy of ours says of it."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The portal's routes, and what becomes of what goes wrong in them: a page, in plain words."""
+"""The portal's routes, and the pages, in plain words, for what goes wrong in them."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ PAGES = (
     rights, users, clients, revoking, kept, client, tokens, issuing, certificates, domains,
     audit,
 )  # fmt: skip
-"""In the order in which their routes are tried."""
+"""The pages, in the order in which their routes are tried."""
 
 
 def create_app(context: Context, *, strict_transport: bool) -> Any:
@@ -82,14 +82,15 @@ def create_api(context: Context) -> FastAPI:
 
 
 def _answer_head(router: APIRouter) -> None:
-    """As GET, without the page, which the server leaves out: for whoever watches that we work."""
+    """Answer HEAD like GET, without the page, which the server leaves out: for whoever watches that
+    we work."""
     for route in router.routes:
         if isinstance(route, APIRoute) and route.methods and "GET" in route.methods:
             route.methods.add("HEAD")
 
 
 async def _note_route(request: Request) -> None:
-    """The event of this request names the route, never the path: a link's secret is in it."""
+    """Name the route in this request's event, never the path: a link's secret is in it."""
     context_of(request.scope).route = request.scope["route"].path
 
 

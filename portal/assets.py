@@ -30,7 +30,7 @@ class Asset:
 
 
 class Assets:
-    """All that is served beside pages."""
+    """The files that are served beside pages."""
 
     def __init__(self) -> None:
         own = files("portal") / "static"
@@ -53,7 +53,7 @@ def read_bootstrap() -> str:
 
 
 def with_dark(sheet: str) -> str:
-    """Bootstrap's colours for the dark, for those who like it dark."""
+    """Add Bootstrap's colours for the dark, for those who like it dark."""
     found = _DARK.findall(sheet)
     if not any(not inside and "--bs-body-bg:" in rules for inside, rules in found):
         raise ConfigurationError("This Bootstrap has no dark colours: 5.3 is wanted.")

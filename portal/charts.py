@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 WIDTH, HEIGHT = 300, 48
-"""Of the drawing's own units; a style sheet says how large it is shown."""
+"""The size in the drawing's own units; a style sheet says how large it is shown."""
 
 
 def line(series: Sequence[float | None], kept: int = 300) -> str:
-    """The `d` of a path, the latest of `kept` at the right edge. What isn't known is a gap."""
+    """Return the `d` of a path, the latest of `kept` at the right edge. Values that aren't known
+    are a gap."""
     top = max((value for value in series if value is not None), default=0) or 1
     step = WIDTH / max(kept - 1, 1)
     left = WIDTH - step * (len(series) - 1)

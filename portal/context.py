@@ -1,4 +1,4 @@
-"""What one process of the portal works with."""
+"""The things that one process of the portal works with."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -19,11 +19,11 @@ class Context:
     pages: Pages
     assets: Assets
     domain: str
-    """Whose people sign in without saying where they belong."""
+    """The domain whose people sign in without saying where they belong."""
     trusted_proxies: tuple[Network, ...] = ()
-    """What stands between browsers and us, and is believed when it says where a browser is."""
+    """The proxies between browsers and us, which are believed when they say where a browser is."""
     own_certificates: tuple[Path, ...] = ()
-    """The files of those that this portal shows: to browsers, and to the main server."""
+    """The files of the certificates that this portal shows: to browsers, and to the main server."""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when this process is to end, and with it what would go on by itself."""
+    """An event that is set when this process is to end, and with it what would go on by itself."""
     streams: Streams = field(default_factory=Streams)

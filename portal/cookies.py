@@ -1,7 +1,7 @@
 """The portal's cookies. `__Host-`: for this host alone, over TLS alone, seen by no script.
 
-They live as long as the browser's session; the main server ends what they mean. One stays, that
-lets nobody in: by it a browser is known in which somebody has signed in before.
+They live as long as the browser's session; the main server ends what they mean. One stays, which
+lets nobody in: it marks a browser in which somebody has signed in before.
 """
 
 from fastapi import Request
@@ -11,19 +11,20 @@ from gatepost.wire.people import Tokens
 
 ACCESS, REFRESH, FORM = "__Host-access", "__Host-refresh", "__Host-form"
 FIRST = f"{FORM}-"
-"""Begins the names of what forms hold before anybody has signed in."""
+"""The beginning of the names of what forms hold before anybody has signed in."""
 BROWSER, DOMAIN, DAYS_KNOWN = "__Host-browser", "__Host-domain", 180
 _HOST = "Path=/; Secure; HttpOnly; SameSite="
 _ATTRIBUTES = f"{_HOST}Strict"
 _FORM_ATTRIBUTES = f"{_HOST}Lax"
-"""With a link from elsewhere it is there, so that the page doesn't come with another value, which
-forms that are open then wouldn't hold. With a form from elsewhere it isn't."""
+"""The attributes of the form's cookie. When somebody comes by a link from elsewhere the cookie is
+there, so that the page doesn't come with another value, which forms that are open then wouldn't
+hold. When a form comes from elsewhere it isn't."""
 
 _AGE_KNOWN = DAYS_KNOWN * 24 * 60 * 60
 
 
 def put(request: Request, name: str, value: str) -> None:
-    """Into the answer to this request, whatever it will be."""
+    """Put a cookie into the answer to this request, whatever it will be."""
     _answer(request, name, f"{value}; {_ATTRIBUTES}")
 
 
@@ -44,7 +45,8 @@ def firsts(request: Request) -> list[str]:
 
 
 def put_domain(request: Request, domain: str) -> None:
-    """Where somebody has signed in: the page to do so again is that of their domain."""
+    """Remember the domain in which somebody has signed in: the page to do so again is that of their
+    domain."""
     _answer(request, DOMAIN, f"{domain}; {_ATTRIBUTES}; Max-Age={_AGE_KNOWN}")
 
 
@@ -57,15 +59,15 @@ def shows_tokens(request: Request) -> bool:
 
 
 def forget_tokens(request: Request) -> None:
-    """Those that this browser has shown. What it keeps to itself, as with a link from elsewhere, is
-    not for whoever made the link to take."""
+    """Delete the tokens that this browser has shown. Cookies that it keeps to itself, as with a
+    link from elsewhere, are not for whoever made the link to take."""
     if shows_tokens(request):
         for name in (ACCESS, REFRESH):
             _answer(request, name, f"; {_ATTRIBUTES}; Max-Age=0")
 
 
 def _answer(request: Request, name: str, rest: str) -> None:
-    """Once in an answer: the last one counts."""
+    """Put a cookie into the answer once: the last one counts."""
     context, begins = context_of(request.scope), f"{name}=".encode()
     others = [one for one in context.headers if not one[1].startswith(begins)]
     context.headers = [*others, (b"set-cookie", begins + rest.encode())]

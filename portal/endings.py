@@ -1,7 +1,7 @@
-"""The banner of administrators' pages: whose last certificate is over soon, or is over.
+"""The banner of administrators' pages: who has a last certificate that is over soon, or is over.
 
-Those that this portal itself shows are looked at in its own files: one that was renewed and not
-taken up is over all the same. The banner never stands in the way of a page.
+The certificates that this portal itself shows are looked at in its own files: one that was renewed
+and not taken up is over all the same. The banner never stands in the way of a page.
 """
 
 from contextlib import suppress
@@ -25,7 +25,7 @@ OURS = "this portal"
 
 
 async def endings_for(context: "Context", token: str, claims: Claims) -> tuple[Ending, ...]:
-    """The next first; none for who administers nothing."""
+    """Return the endings, the next first; none for somebody who administers nothing."""
     if claims.role is UserRole.USER:
         return ()
     found: list[Ending] = []

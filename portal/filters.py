@@ -1,7 +1,6 @@
-"""What a list is narrowed to, as an address says it and as the main server is asked. Pure.
+"""The filters of a list, as an address says them and as the main server is asked. Pure.
 
-An address never holds a number: what stands for it there is `sender`, which the main server has
-named.
+An address never holds a number: `sender` stands for it there, which the main server has named.
 """
 
 from collections.abc import Mapping
@@ -18,7 +17,8 @@ from gatepost.zones import begin_of
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """As typed; dates are days where the reader is, the last one included. Empty is no filter."""
+    """The filters as typed; dates are days where the reader is, the last one included. Empty is no
+    filter."""
 
     first: str = ""
     last: str = ""
@@ -36,10 +36,10 @@ class Filters:
         return self != Filters()
 
     def asked(self, zone: ZoneInfo) -> dict[str, str]:
-        """In UTC, as the main server wants it.
+        """Return the filters in UTC, as the main server wants them.
 
-        Raises Invalid for a date that is none, and for what nobody is called: a number may have
-        been typed there, and none is to get into an address.
+        Raise Invalid for a date that is none, and for what nobody is called: a number may have been
+        typed there, and none is to get into an address.
         """
         whole = {
             "from": _day("from", self.first, zone),
@@ -56,7 +56,7 @@ class Filters:
         return {name: value for name, value in whole.items() if value}
 
     def address(self, path: str, **more: str | None) -> str:
-        """Of the page that shows this."""
+        """Return the address of the page that shows this."""
         whole = {name: value for name, value in (asdict(self) | more).items() if value}
         return f"{path}?{urlencode(whole)}" if whole else path
 
@@ -85,7 +85,7 @@ def _domain(text: str) -> str:
 
 
 def _day(field: str, text: str, zone: ZoneInfo) -> str:
-    """When it begins; of the last one, when it is over."""
+    """Return when the day begins; for the last one, when it is over."""
     if not text:
         return ""
     try:
@@ -96,5 +96,5 @@ def _day(field: str, text: str, zone: ZoneInfo) -> str:
 
 
 def _refused(field: str, words: str) -> Invalid:
-    """As the main server would say it."""
+    """Return the refusal as the main server would say it."""
     return Invalid(errors=[FieldError(f"/{field}", words)])

@@ -17,7 +17,8 @@ from portal import cookies
 
 FIELD = "form"
 PASSWORD, CODE = "proof-password", "proof-code"
-"""By which who sends a form shows that it is them, where that was wanted (`portal.proving`)."""
+"""The fields by which somebody who sends a form shows that it is them, where that was wanted
+(`portal.proving`)."""
 MAX_BYTES, MAX_FIELDS = 16 * 1024, 64
 _BOUNDARY = re.compile(r"(?i);\s*boundary=\"?([0-9A-Za-z'()+_,./:=?-]{1,70})\"?\s*(?:;|\Z)")
 _NAME = re.compile(r'(?i)\r\ncontent-disposition:\s*form-data;\s*name="([^"\r\n]{1,100})"')
@@ -25,7 +26,7 @@ _TYPE, _TYPE_OF_FILES = "application/x-www-form-urlencoded", "multipart/form-dat
 
 
 def token_of(request: Request) -> str:
-    """What a form on the page that is being made has to hold."""
+    """Return the value that a form on the page that is being made has to hold."""
     known: str | None = getattr(request.state, "form", None) or request.cookies.get(cookies.FORM)
     if known or cookies.shows_tokens(request):
         return known or renew(request)
@@ -34,13 +35,14 @@ def token_of(request: Request) -> str:
 
 
 def renew(request: Request) -> str:
-    """Who has signed in doesn't go on with what somebody else may have left in this browser."""
+    """Give the browser a new value: somebody who has signed in doesn't go on with what somebody
+    else may have left in it."""
     return _put(request, cookies.FORM, secrets.token_urlsafe(32))
 
 
 def _first(request: Request) -> str:
-    """Before anybody has signed in, by a name of its own: of two pages that a browser opens at once
-    none takes it from the other."""
+    """Return a value for before anybody has signed in, in a cookie with a name of its own: of two
+    pages that a browser opens at once neither takes it from the other."""
     fresh = secrets.token_urlsafe(32)
     return _put(request, f"{cookies.FIRST}{fresh[:8]}", fresh)
 
@@ -52,9 +54,9 @@ def _put(request: Request, name: str, fresh: str) -> str:
 
 
 async def read(request: Request, *, files: bool = False, by_nobody: bool = False) -> dict[str, str]:
-    """The fields; with `files`, small text files among them. Raises FormRefused unless it is a form
-    of ours; `by_nobody` is one that nobody has to be signed in for. Raises proving.Held if who
-    sends it has not shown that it is them after all."""
+    """Return the fields; with `files`, small text files among them. Raise FormRefused unless it is
+    a form of ours; `by_nobody` is one that nobody has to be signed in for. Raise proving.Held if
+    the sender has not shown that it is them after all."""
     _check_origin(request)
     told = request.headers.get("content-type", "")
     kind = told.partition(";")[0].strip().lower()
@@ -78,7 +80,7 @@ def _check_value(request: Request, given: str, *, by_nobody: bool) -> None:
 
 
 def fields_of(told: str, body: bytes) -> dict[str, str]:
-    """Raises Malformed for what isn't the form that its content type says."""
+    """Return the fields; raise Malformed for what isn't the form that its content type says."""
     is_pairs = told.partition(";")[0].strip().lower() == _TYPE
     try:
         return _pairs(body) if is_pairs else _parts(told, body)
@@ -94,8 +96,8 @@ def _pairs(body: bytes) -> dict[str, str]:
 
 
 def _parts(told: str, body: bytes) -> dict[str, str]:
-    """As browsers write it (RFC 7578), and in no other of the ways that a mail could be written.
-    Raises ValueError for what isn't whole, and for files that aren't text."""
+    """Return the parts as browsers write them (RFC 7578), and in no other of the ways that a mail
+    could be written. Raise ValueError for what isn't whole, and for files that aren't text."""
     boundary = _BOUNDARY.search(told)
     if boundary is None:
         raise ValueError("no boundary")
@@ -114,7 +116,7 @@ def _part(part: bytes) -> tuple[str, str]:
 
 
 def _check_origin(request: Request) -> None:
-    """By what browsers say and pages can't change."""
+    """Refuse a form from elsewhere, by what browsers say and pages can't change."""
     site = request.headers.get("sec-fetch-site", "same-origin")
     origin = request.headers.get("origin")
     ours = f"https://{request.headers.get('host', '')}"

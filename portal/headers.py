@@ -1,5 +1,5 @@
-"""What every answer of the portal says beside its page: nothing inline, nothing from elsewhere,
-in nobody's frame, and kept by nobody."""
+"""The headers that every answer of the portal has beside its page: nothing inline, nothing from
+elsewhere, in nobody's frame, and kept by nobody."""
 
 from typing import Any
 
@@ -33,12 +33,12 @@ STRICT_TRANSPORT: Header = (b"strict-transport-security", b"max-age=31536000")
 
 
 def allow_our_script(request: Request) -> None:
-    """On a page with live parts: a script of ours, which asks here and nowhere else."""
+    """Allow a script of ours on a page with live parts; it asks here and nowhere else."""
     _say_instead(request, b"content-security-policy", LIVE_POLICY.encode())
 
 
 def allow_keeping(request: Request) -> None:
-    """Of what is for everybody, and whose address is another one when it changes."""
+    """Allow keeping what is for everybody, and whose address is another one when it changes."""
     _say_instead(request, b"cache-control", b"public, max-age=31536000, immutable")
 
 
@@ -49,10 +49,12 @@ def _say_instead(request: Request, name: bytes, value: bytes) -> None:
 
 
 class Headers:
-    """Around the application, within what surrounds every request."""
+    """A wrapper that adds the headers, around the application, within what surrounds every
+    request."""
 
     def __init__(self, app: Any, *, strict_transport: bool) -> None:
-        """`strict_transport` is for production: a developer's `localhost` has other ports."""
+        """Wrap the application; `strict_transport` is for production: a developer's `localhost` has
+        other ports."""
         self._app = app
         self._headers = [*ALWAYS, STRICT_TRANSPORT] if strict_transport else ALWAYS
 

@@ -41,7 +41,7 @@ class Keys:
             self.problem = str(error)
 
     def now(self) -> datetime:
-        """As the main server has it."""
+        """Return the time as the main server has it."""
         return from_ms(self.clock.now_ms()).replace(tzinfo=UTC)
 
 

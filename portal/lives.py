@@ -1,4 +1,4 @@
-"""How long what is shown still lives, in words."""
+"""Say in words how long what is shown still lives."""
 
 from datetime import UTC, datetime
 
@@ -6,7 +6,7 @@ from gatepost.cli.words import validity
 
 
 def validity_of(not_after: str) -> str:
-    """As `expires in 3 days`, or `expired 2 hours ago`."""
+    """Return words like `expires in 3 days`, or `expired 2 hours ago`."""
     return validity(datetime.fromisoformat(not_after), datetime.now(UTC))
 
 

@@ -1,4 +1,5 @@
-"""The calls to the main server, each as the person who has signed in (or as nobody, to sign in).
+"""The calls to the main server, each made as the person who has signed in (or as nobody, to sign
+in).
 
 Its problems become our errors again, so that a page can be made of them.
 """
@@ -33,8 +34,8 @@ _HASHED = {"/session", "/session/proof", "/password", "/password/reset"}
 
 
 class MainServer:
-    """What hashes a password takes long: it goes by connections of its own, few of them, so that
-    whoever guesses keeps nobody's page waiting."""
+    """The main server. Calls that hash a password take long: they go by connections of their own,
+    few of them, so that whoever guesses keeps nobody's page waiting."""
 
     def __init__(self, client: httpx.AsyncClient, hashing: httpx.AsyncClient | None = None) -> None:
         self._client = client
@@ -47,7 +48,7 @@ class MainServer:
         return _decode(await self._call("POST", path, token, said), kind)
 
     async def tell(self, method: str, path: str, token: str | None, said: Any = None) -> None:
-        """For what has no answer but that it is done."""
+        """Make a call that has no answer but that it is done."""
         await self._call(method, path, token, said)
 
     async def _call(

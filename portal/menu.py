@@ -1,4 +1,4 @@
-"""The menu: what a person is offered, and where in it they are. Pure."""
+"""The menu: the pages that a person is offered, and where among them they are. Pure."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,15 @@ class Entry:
     address: str
     words: str
     for_users: bool = False
-    """Whether those have it, too, who administer nothing."""
+    """True if it is also for those who administer nothing."""
     also: tuple[str, ...] = ()
     """Pages that belong to it and are somewhere else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """`current` as aria-current has it: the page itself, one below it, or neither."""
+    """An entry that is offered; `current` as aria-current has it: the page itself, one below it, or
+    neither."""
 
     address: str
     words: str
@@ -29,7 +30,7 @@ class Offered:
 class Menu:
     entries: list[Offered]
     account: Offered
-    """Behind their name."""
+    """The entry behind their name."""
 
 
 ENTRIES = (

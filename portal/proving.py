@@ -1,8 +1,8 @@
 """A form that waits until who sent it has shown that it is them.
 
-The main server decides whether that is wanted. The answer to the form then is a page that asks for
-it and holds what was sent; it goes where the first one went, so nothing is lost, and no address
-says where to go on.
+The main server decides whether that is wanted. Then the answer to the form is a page that asks for
+it and holds what was sent; that page goes where the first form went, so nothing is lost, and no
+address says where to go on.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ class Held(GatepostError):
 async def prove(
     context: "Context", request: Request, token: str, fields: Mapping[str, str]
 ) -> None:
-    """Raises Held."""
+    """Have the main server check the proof; raise Held if it is not right, or was not taken."""
     address = browser_of(request, context.trusted_proxies)
     said = Proof(address, fields.get(PASSWORD, ""), fields.get(CODE, ""))
     try:

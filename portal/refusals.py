@@ -1,4 +1,4 @@
-"""What a field says of itself where what was typed into it was refused."""
+"""The attributes of a field where what was typed into it was refused."""
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
@@ -7,8 +7,9 @@ from markupsafe import Markup
 
 @pass_context
 def told(context: Context, name: str, hint: str = "", *, by: str | None = None) -> Markup:
-    """Attributes of the field `name`: that it was refused, and where it stands why. `hint` is the
-    id of what explains the field; `by` is what a problem calls it, if that is another name."""
+    """Return attributes of the field `name`: that it was refused, and where it stands why. `hint`
+    is the id of what explains the field; `by` is what a problem calls it, if that is another
+    name."""
     refused = by or name
     problem = context["problem"]
     errors = problem.get("errors", ()) if problem else ()

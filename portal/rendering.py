@@ -1,4 +1,5 @@
-"""Pages out of templates: what a template names must be there, and all that it shows is text."""
+"""Make pages out of templates: what a template names must be there, and all that it shows is
+text."""
 
 from typing import Any
 
@@ -47,8 +48,9 @@ class Pages:
         error: Exception | None = None,
         **shown: Any,
     ) -> HTMLResponse:
-        """`visit` is that of the person whose page it is; None where nobody has signed in. `error`
-        is why what they asked for was not done: the page says it, and has its status."""
+        """Make a page. `visit` is that of the person whose page it is; None where nobody has signed
+        in. `error` is why what they asked for was not done: the page says it, and has its
+        status."""
         about = context_of(request.scope)
         problem = describe(error, about.request_id) if error else None
         zone = zone_of(visit.claims.time_zone if visit else None)
@@ -70,6 +72,6 @@ class Pages:
         return HTMLResponse(text, problem.status, headers=told)
 
     def part(self, template: str, visit: Visit, **shown: Any) -> str:
-        """Of a page that is shown already, as it is now."""
+        """Render a part of a page that is shown already, as it is now."""
         with times.seen_from(visit.zone):
             return self.environment.get_template(template).render(**shown)

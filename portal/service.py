@@ -1,4 +1,4 @@
-"""The portal as a service: what is started, and what of its settings concerns that."""
+"""The portal as a service: what is started, and which of its settings concern that."""
 
 from gatepost.service.entry import Service
 from portal.process import main

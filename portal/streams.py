@@ -1,7 +1,7 @@
 """Streams of server-sent events: what is shown goes on, for as long as its reader may see it.
 
 A stream ends by itself after a while, and whenever the process stops; browsers come back with their
-cookies, so that who has signed out meanwhile doesn't.
+cookies, so that somebody who has signed out meanwhile doesn't.
 """
 
 import asyncio
@@ -17,9 +17,9 @@ from gatepost.errors import TooManyTries
 from gatepost.service.asgi import Receive, Scope, Send
 
 MOST_EACH, MOST = 4, 200
-"""Open at once in a process: for one person, and for all of them."""
+"""The most streams open at once in a process: for one person, and for all of them."""
 SEND_SECONDS = 10.0
-"""Who doesn't take what is sent for so long is not waited for."""
+"""The seconds after which a browser that doesn't take what is sent is not waited for."""
 AGAIN_MS = 1_000
 _HEADERS = {"x-accel-buffering": "no"}
 
@@ -29,7 +29,8 @@ class Streams:
         self._open: Counter[str] = Counter()
 
     def take(self, person: str) -> Callable[[], None]:
-        """A place for one more; what is returned gives it back. Raises TooManyTries."""
+        """Take a place for one more stream; return the function that gives it back. Raise
+        TooManyTries if there is none."""
         if self._open[person] >= MOST_EACH or self._open.total() >= MOST:
             raise TooManyTries("Too many pages show live figures already.", retry_after=60)
         self._open[person] += 1
@@ -43,7 +44,7 @@ class Streams:
 
 
 def event(name: str, said: Any) -> bytes:
-    """One event; what it says is JSON, and so one line."""
+    """Return one event; what it says is JSON, and so one line."""
     return f"event: {name}\nretry: {AGAIN_MS}\ndata: {json.dumps(said)}\n\n".encode()
 
 

@@ -1,4 +1,4 @@
-"""Times as pages show them: in the zone of who looks, with UTC at hand.
+"""Times as pages show them: in the zone of the person who looks, with UTC at hand.
 
 The zone is kept beside the page that is being made, not in what the page is given: the macros that
 show times are in templates of their own, which see nothing of a page.
@@ -18,7 +18,8 @@ _zone: ContextVar[ZoneInfo | None] = ContextVar("zone", default=None)
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A moment, to the digit that was asked for: there, how far that is from UTC, and in UTC."""
+    """A moment, to the digit that was asked for: the local time, how far that is from UTC, and in
+    UTC."""
 
     local: str
     offset: str
@@ -27,7 +28,7 @@ class Shown:
 
 @contextmanager
 def seen_from(zone: ZoneInfo) -> Iterator[None]:
-    """What is rendered within is for somebody who is there."""
+    """Show what is rendered within to somebody who is in this zone."""
     token = _zone.set(zone)
     try:
         yield
@@ -36,14 +37,15 @@ def seen_from(zone: ZoneInfo) -> Iterator[None]:
 
 
 def in_zone(iso: str, precision: str = "minutes") -> Shown:
-    """The filter of every template; `precision` as isoformat has it."""
+    """Return a moment as pages show it: the filter of every template; `precision` as isoformat has
+    it."""
     moment = datetime.fromisoformat(iso).astimezone(UTC)
     local = moment.astimezone(_zone.get() or zones.zone_of(None))
     return Shown(_text(local, precision), offset_of(local), f"{_text(moment, precision)} UTC")
 
 
 def offset_of(local: datetime) -> str:
-    """As it is at that moment: the same hour of a night in October may come with two."""
+    """Return the offset at that moment: the same hour of a night in October may come with two."""
     return "UTC" if str(local.tzinfo) == zones.UTC else local.isoformat(timespec="seconds")[19:25]
 
 

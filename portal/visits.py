@@ -1,4 +1,4 @@
-"""Who looks at a page: the person whose token the browser shows.
+"""The person who looks at a page: the one whose token the browser shows.
 
 A token that is over is replaced on the way, by the refresh token beside it; the answer to the same
 request brings both to the browser.
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """`token` is what the main server is asked with; `claims` are good for a menu; `endings` are
-    for the banner."""
+    """A person's visit. `token` is what the main server is asked with; `claims` are good for a
+    menu; `endings` are for the banner."""
 
     token: str
     claims: Claims
@@ -37,12 +37,12 @@ class Visit:
 
     @property
     def zone(self) -> ZoneInfo:
-        """Where the days that they type are meant."""
+        """The zone in which the days that they type are meant."""
         return zone_of(self.claims.time_zone)
 
 
 def visitor(context: "Context") -> Any:
-    """A dependency of every page that is for people who have signed in."""
+    """Make a dependency of every page that is for people who have signed in."""
 
     async def visit(request: Request) -> Visit:
         token = request.cookies.get(cookies.ACCESS, "")
@@ -61,7 +61,8 @@ def visitor(context: "Context") -> Any:
 
 
 def seen(context: "Context", request: Request) -> Visit | None:
-    """Who looks, if that is clear without asking anybody: for a page that says what went wrong."""
+    """Return who looks, if that is clear without asking anybody: for a page that says what went
+    wrong."""
     found: Visit | None = getattr(request.state, "visit", None)
     if found is not None:
         return found
@@ -73,7 +74,7 @@ def seen(context: "Context", request: Request) -> Visit | None:
 
 
 async def _keys_for(context: "Context", token: str) -> Mapping[str, Ed25519PublicKey]:
-    """The main server may have begun with another key a moment ago."""
+    """Return the keys for a token: the main server may have begun with another key a moment ago."""
     if key_of(token) not in context.keys.known:
         await context.keys.ask(context.main_server)
     return context.keys.known

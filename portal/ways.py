@@ -1,7 +1,7 @@
-"""Where people come from and go on to: to sign in, and then to the page that they wanted.
+"""The ways that people come and go: to sign in, and then to the page that they wanted.
 
-An address holds that page, and whoever made the address may have written anything: only what is a
-page of ours is gone to.
+An address holds that page, and whoever made the address may have written anything: people are sent
+only to pages of ours.
 """
 
 import re
@@ -24,7 +24,7 @@ def login_path(context: Context, domain: str) -> str:
 
 
 def login_of(context: Context, request: Request) -> str:
-    """Where whoever is at this browser signs in, to come back here."""
+    """Return where whoever is at this browser signs in, to come back here."""
     domain = request.cookies.get(cookies.DOMAIN, "")
     path = login_path(context, domain if DOMAIN.match(domain) else context.domain)
     if request.method == "POST":
@@ -41,7 +41,8 @@ def path_with_next(path: str, request: Request) -> str:
 
 
 def next_of(request: Request) -> str:
-    """The page that somebody wanted before they had to sign in; the first one if there is none."""
+    """Return the page that somebody wanted before they had to sign in; the first one if there is
+    none."""
     return _ours(request.query_params.get("next", ""))
 
 
@@ -51,8 +52,8 @@ def address_of(request: Request) -> str:
 
 
 def is_from_elsewhere(request: Request) -> bool:
-    """Somebody has followed a link on a page of another site, or in a mail: browsers keep our
-    cookies to themselves until they come from a page of ours."""
+    """Return whether somebody has followed a link on a page of another site, or in a mail: browsers
+    keep our cookies to themselves until they come from a page of ours."""
     come = request.headers.get("sec-fetch-site") in _ELSEWHERE
     going = request.headers.get("sec-fetch-mode") == "navigate" and request.method == "GET"
     return come and going and not cookies.shows_tokens(request)

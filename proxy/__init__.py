@@ -1,4 +1,4 @@
 """The proxy: takes messages from partners over mutual TLS, seals them, and commits them.
 
-The way of a message: endpoints.accept_message → admission.admit → sealing.seal → commit.
+A message's way: endpoints.accept_message → admission.admit → sealing.seal → commit.
 """

@@ -16,13 +16,13 @@ from proxy.settings import Validation
 from proxy.strict_json import parse
 
 MOST_MEANT = 3
-"""For so many unknown fields it is looked for what they were meant for: a batch may have many."""
+"""The most unknown fields for which a name that was meant is looked for: a batch may have many."""
 _KNOWN = {"sender_number", "message_body", "metadata", *FIELDS}
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What a sender submits, found to be good. Its repr shows nothing of it."""
+    """A submission that was found to be good. Its repr shows nothing of it."""
 
     sender_number: str
     message_body: str
@@ -34,12 +34,12 @@ class Submission:
 
 
 def admit(body: bytes, sender: Identity, rules: Validation) -> Submission:
-    """Raises Malformed, Invalid (with every mistake found) or IdentityMismatch."""
+    """Admit a body; raise Malformed, Invalid (with every mistake found) or IdentityMismatch."""
     return admit_document(parse(body), sender, rules)
 
 
 def admit_document(document: Any, sender: Identity, rules: Validation) -> Submission:
-    """The same, of a document that has been read already: an item of a batch."""
+    """Admit a document that has been read already: an item of a batch."""
     if not isinstance(document, dict):
         raise Invalid(errors=[FieldError("", "must be an object")])
     mistakes: list[FieldError] = []

@@ -40,13 +40,13 @@ MAX_ITEMS = 1000
 MAX_BATCH_BYTES = 16 * 1024 * 1024
 MAX_LINE_BYTES = 16 * 1024
 AT_ONCE = 8
-"""Items that are begun in one turn: to admit and seal one takes a tenth of a millisecond."""
+"""The items that are begun in one turn: to admit and seal one takes a tenth of a millisecond."""
 
 _NDJSON = b"application/x-ndjson"
 _encode = msgspec.json.Encoder().encode
 
 Item = Callable[[], Any]
-"""Gives an item's document, or raises Malformed."""
+"""A function that gives an item's document, or raises Malformed."""
 
 
 async def accept_batch(edge: Edge, scope: Scope, receive: Receive, send: Send) -> None:
@@ -93,8 +93,8 @@ async def _all(found: Iterator[Item | None]) -> list[Item]:
 async def _answer_all(
     edge: Edge, client: KnownClient, context: Context, items: list[Item], paid: int
 ) -> list[dict[str, Any]]:
-    """They begin in their order, which lines keep: so each is paid for before the next one is. From
-    the first one on that can't be paid for, none is."""
+    """Answer all items. They begin in their order, which lines keep: so each is paid for before the
+    next one is. From the first item on that can't be paid for, none is."""
     lines, unpaid = Lines(), None
     async with asyncio.TaskGroup() as group:
         answering = []
@@ -109,8 +109,8 @@ async def _answer_all(
 
 
 async def _pay(edge: Edge, client: KnownClient, context: Context) -> GatepostError | None:
-    """Take a token; return why there is none. What comes before it is under way by now, and must
-    not be broken off."""
+    """Take a token; return why there is none. The items before are under way by now, and must not
+    be broken off."""
     try:
         await edge.limits.take(client)
     except GatepostError as error:
@@ -130,8 +130,9 @@ async def _answer(
     item: Item,
     unpaid: GatepostError | None,
 ) -> dict[str, Any]:
-    """What a single post of this item would have been answered. What nobody thought of may have
-    happened after its commit: it is unknown what came of this item, and of no other (I1)."""
+    """Return what a single post of this item would have been answered. An error that nobody thought
+    of may have come after its commit: then it is unknown what came of this item, and of no other
+    (I1)."""
     try:
         domain = domain_of(edge, client)
         if unpaid is not None:
@@ -166,7 +167,7 @@ def _refusal(index: int, error: GatepostError) -> dict[str, Any]:
 
 
 def _take_key(document: Any) -> str | None:
-    """The item's own Idempotency-Key, taken out of it."""
+    """Return the item's own Idempotency-Key, taken out of it."""
     if not isinstance(document, dict) or "idempotency_key" not in document:
         return None
     key = document.pop("idempotency_key")
@@ -189,8 +190,8 @@ def _same(document: Any) -> Any:
 
 
 def _lines(body: bytes) -> Iterator[Item | None]:
-    """None is a blank line, of which there may be as many as of messages. Nothing past the length
-    that a line may have is looked at."""
+    """Yield the lines' items; None is a blank line, of which there may be as many as of messages.
+    Nothing past the length that a line may have is looked at."""
     begin = blank = 0
     while begin < len(body):
         end = body.find(b"\n", begin)

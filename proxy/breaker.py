@@ -1,4 +1,4 @@
-"""A breaker for each store of the commit: one that keeps missing isn't waited for (3.5)."""
+"""A breaker for each store of the commit: a store that keeps missing isn't waited for (3.5)."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,8 @@ SLOW_SECONDS = 1.0
 
 
 class Breaker:
-    """Skips a store that keeps missing; lets one try through every half second."""
+    """A breaker that skips a store that keeps missing, and lets one try through every half
+    second."""
 
     def __init__(self, store: str, log: Log, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
@@ -20,7 +21,7 @@ class Breaker:
         self._misses = 0
         self._probe_at = 0.0
         self.problem: str | None = None
-        """Why it is skipped; None when it isn't."""
+        """The reason why the store is skipped; None when it isn't."""
 
     @property
     def open(self) -> bool:
@@ -35,7 +36,7 @@ class Breaker:
         return True
 
     def late(self, seconds: float) -> None:
-        """A commit has been under way for so many seconds. Slow is a miss, busy is not."""
+        """Take note of how long a commit has been under way. Slow is a miss, busy is not."""
         if seconds > SLOW_SECONDS:
             self.missed("slow")
 
@@ -48,7 +49,8 @@ class Breaker:
             self._log.warning("breaker.opened", store=self._store, reason=reason)
 
     def answers(self) -> None:
-        """The store answers something else: it isn't away any more, as far as can be told.
+        """Take note that the store answers something else: it isn't away any more, as far as can be
+        told.
 
         A commit has yet to show it. But without this a proxy that isn't ready, and so is sent
         nothing, would never get ready again.

@@ -1,4 +1,5 @@
-"""The bundle: asked for all the time, kept on disk, so that a proxy starts without the main server.
+"""The bundle, which is asked for all the time and kept on disk, so that a proxy starts without the
+main server.
 
 The file holds no secret that opens anything, and is written whole or not at all.
 """
@@ -22,7 +23,8 @@ from gatepost.wire.bundle import TIME_HEADER, Bundle, decode_bundle
 from proxy.senders import Senders
 
 REFRESH_SECONDS = 0.75
-"""What is told with the bundle, as that intake is paused, is known within a second."""
+"""The seconds between two requests: what is told with the bundle, such as that intake is paused, is
+known within a second."""
 _TIME = re.compile(r"\A[0-9]{1,14}\Z")
 
 
@@ -31,7 +33,7 @@ class BundleCache:
         self._file = folder / "bundle.json"
 
     def read(self) -> Bundle | None:
-        """The last one that was kept; None if there is none that can be read."""
+        """Return the last bundle that was kept; None if there is none that can be read."""
         try:
             return decode_bundle(self._file.read_bytes())
         except (OSError, msgspec.MsgspecError):
@@ -52,7 +54,8 @@ async def bundle_loop(
     clock: Clock,
     answers: Callable[[], None] = lambda: None,
 ) -> None:
-    """Asks for the bundle; the main server answers 304 as long as nothing has changed.
+    """Ask for the bundle again and again; the main server answers 304 as long as nothing has
+    changed.
 
     Each answer carries the main server's time, which sets our clock while Redis is silent;
     `answers` is called with each.

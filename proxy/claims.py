@@ -2,8 +2,8 @@
 
 A claim holds the id of the first message under the key and the MAC of its payload, for 24 hours. A
 repeat takes the same id, so that whatever it does again is done once. While the first is under way
-a repeat waits; when it must have died, the repeat goes on in its place. What decides is the
-ledger's table: Redis may have forgotten.
+a repeat waits; when it must have died, the repeat goes on in its place. The ledger's table decides:
+Redis may have forgotten.
 """
 
 import asyncio
@@ -22,7 +22,8 @@ from proxy.commit import Durability
 LIFE_SECONDS = 24 * 3600
 UNDER_WAY_SECONDS = 15
 ANSWER_SECONDS = 1.0
-"""A Redis that says nothing for so long can't be asked. What it does later changes no id."""
+"""The silence after which Redis counts as one that can't be asked. What it does later changes no
+id."""
 
 _FOLDER = Path(__file__).parent / "lua"
 
@@ -42,7 +43,7 @@ class Claim:
 
 
 class Claims:
-    """Every method raises QueueError where Redis can't be asked."""
+    """The claims in Redis. Every method raises QueueError where Redis can't be asked."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
@@ -53,7 +54,8 @@ class Claims:
     async def claim(
         self, client_id: str, key_mac: bytes, fresh_id: UUID, payload_mac: bytes
     ) -> Claim:
-        """Ours, perhaps with the id of one who died; or what stands there."""
+        """Return our claim, perhaps with the id of a message that died; or the claim that stands
+        there."""
         async with _patience():
             standing, message_id, payload, durability = await self._claim(
                 keys=[_key(client_id, key_mac)],
@@ -73,7 +75,8 @@ class Claims:
         payload_mac: bytes,
         durability: Durability,
     ) -> None:
-        """The message under this key is committed; from now on a repeat is answered with it."""
+        """Note that the message under this key is committed; from now on a repeat is answered with
+        it."""
         async with _patience():
             await self._settle(
                 keys=[_key(client_id, key_mac)],
@@ -81,11 +84,12 @@ class Claims:
             )
 
     async def drop(self, client_id: str, key_mac: bytes, message_id: UUID) -> None:
-        """Nothing came of it: the next post under this key is the first again."""
+        """Drop a claim of which nothing came: the next post under this key is the first again."""
         await self._end(client_id, key_mac, message_id, "drop")
 
     async def release(self, client_id: str, key_mac: bytes, message_id: UUID) -> None:
-        """What came of it can't be known: a repeat goes on at once, with the same id."""
+        """Release a claim of which it can't be known what came: a repeat goes on at once, with the
+        same id."""
         await self._end(client_id, key_mac, message_id, "release")
 
     async def _end(self, client_id: str, key_mac: bytes, message_id: UUID, how: str) -> None:

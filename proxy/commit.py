@@ -1,9 +1,9 @@
 """The commit of one message in two stores (I1).
 
-Side by side: once one store has committed, the other has 100 ms; then the sender is told how
-durable the message is. A message that only Redis has is in the `exposed` set before its 202. If
-both refuse cleanly nothing is kept, and the sender is told so; if that can't be known, it is told
-that.
+Both stores commit side by side: once one has committed, the other has 100 ms; then the sender is
+told how durable the message is. A message that only Redis has is in the `exposed` set before its
+202. If both refuse cleanly nothing is kept, and the sender is told so; if that can't be known, the
+sender is told that.
 """
 
 import asyncio
@@ -17,7 +17,8 @@ from proxy.stores import LedgerStore, QueueStore, StoreRefused
 
 SECOND_STORE_SECONDS = 0.1
 FIRST_STORE_SECONDS = 2.0
-"""In sequence the ledger is asked first. If it takes longer, it can't be asked (3.5)."""
+"""The seconds that the ledger has when it is asked first, in sequence. If it takes longer, it can't
+be asked (3.5)."""
 
 
 class Durability(StrEnum):
@@ -40,7 +41,7 @@ class Commit:
 
     @property
     def queue_problem(self) -> str | None:
-        """Why the queue is being skipped; None when it isn't."""
+        """The reason why the queue is being skipped; None when it isn't."""
         return self._queue.breaker.problem
 
     @property
@@ -49,7 +50,7 @@ class Commit:
 
     @property
     def problem(self) -> str | None:
-        """Why nothing can be accepted: one store is enough."""
+        """The reason why nothing can be accepted: one store is enough."""
         skipped = self.queue_problem and self.ledger_problem
         return "neither the queue nor the ledger answers" if skipped else None
 
@@ -60,11 +61,11 @@ class Commit:
         self._ledger.breaker.answers()
 
     async def side_by_side(self, envelope: Envelope) -> Durability:
-        """Returns once the message is safe, and says how safe."""
+        """Commit to both stores; return once the message is safe, and say how safe."""
         return await _SideBySide(self._queue, self._ledger, envelope).done
 
     async def register(self, envelope: Envelope) -> RegisterResult | State:
-        """The ledger's answer, or the state that it leaves the message in."""
+        """Return the ledger's answer, or the state that it leaves the message in."""
         if not self._ledger.breaker.allows():
             return State.REFUSED
         answer = self._ledger.commit(envelope)
@@ -75,7 +76,8 @@ class Commit:
         return answer.result() if _state(answer) is State.COMMITTED else _state(answer)
 
     async def enqueue(self, envelope: Envelope, *, exposed: bool) -> State:
-        """`exposed`: the ledger hasn't got it. Otherwise this is the second store, and may miss."""
+        """Put the message into the queue. `exposed`: the ledger hasn't got it. Otherwise the queue
+        is the second store, and may miss."""
         if not self._queue.breaker.allows():
             return State.REFUSED
         answer = self._queue.commit(envelope, exposed=exposed)
@@ -87,7 +89,7 @@ class Commit:
 
 
 def verdict(queue: State, ledger: State) -> Durability:
-    """How durable a message is, by the final states of both stores; raises if it isn't."""
+    """Return how durable a message is, by the final states of both stores; raise if it isn't."""
     if queue is State.COMMITTED:
         return Durability.FULL if ledger is State.COMMITTED else Durability.QUEUE
     if ledger is State.COMMITTED:
@@ -98,7 +100,7 @@ def verdict(queue: State, ledger: State) -> Durability:
 
 
 class _SideBySide:
-    """Both commits of one message, under way. Callbacks, not tasks: this is the hot path."""
+    """The two commits of one message, under way. Callbacks, not tasks: this is the hot path."""
 
     __slots__ = (
         "_declined",
@@ -148,9 +150,10 @@ class _SideBySide:
             self._consider()
 
     def _decline(self) -> None:
-        """The ledger can't take this message, now or ever: nobody may promise it any more.
+        """Refuse: the ledger can't take this message, now or ever, and nobody may promise it any
+        more.
 
-        Where that was done already it stays exposed, and leaves a row that says why (I1, I5).
+        A message that was promised already stays exposed, and leaves a row that says why (I1, I5).
         """
         self._ledger = State.REFUSED
         if self._timer is not None:
@@ -161,7 +164,8 @@ class _SideBySide:
             self.done.set_exception(Unavailable())
 
     def _withdraw(self) -> None:
-        """While it is on its way into the queue, it can't be taken out: that could overtake it."""
+        """Take the message out of the queue, unless it is still on its way in: that could overtake
+        the withdrawal."""
         if self._queue in (State.COMMITTED, State.UNKNOWN):
             self._queues.withdraw(self._envelope)
 
@@ -180,7 +184,7 @@ class _SideBySide:
         self._finish()
 
     def _finish(self) -> None:
-        """Tells the sender. What only Redis has is exposed first."""
+        """Tell the sender. A message that only Redis has is exposed first."""
         if self._timer is not None:
             self._timer.cancel()
         if self.done.done():
@@ -197,7 +201,8 @@ class _SideBySide:
             self._queues.expose(self._envelope).add_done_callback(self._was_exposed)
 
     def _was_exposed(self, future: "asyncio.Future[bool]") -> None:
-        """What isn't noted may have been delivered, or wiped: now the ledger alone can say."""
+        """Tell the sender if it was noted as exposed. One that isn't noted may have been delivered,
+        or wiped: now the ledger alone can say."""
         if self.done.done():
             return
         if _state(future) is State.COMMITTED and future.result():

@@ -1,5 +1,5 @@
-"""How much waits undelivered in each domain's queue, and the limit above which intake says no
-(I11).
+"""The number of undelivered messages in each domain's queue, and the limit above which intake says
+no (I11).
 
 Nothing that was accepted is discarded to make room: the sender is asked to come back.
 """
@@ -28,12 +28,12 @@ class Depths:
         self._seen[domain] = self._waiting[domain] = waiting
 
     def accepted(self, domain: KnownDomain) -> None:
-        """Until the next look, what each process accepts counts on top: Redis may stay silent."""
+        """Count a message on top of the last look, once for each process: Redis may stay silent."""
         self._waiting[domain.name] = self._waiting.get(domain.name, 0) + self._processes
 
     def totals(self) -> dict[str, dict[str, int]]:
-        """What was accepted here since the start, by domain: it follows from what counted on top of
-        each look, so that it costs a message nothing."""
+        """Return what was accepted here since the start, by domain: it follows from what counted on
+        top of each look, so that it costs a message nothing."""
         return {"accepted": {domain: self._accepted(domain) for domain in self._waiting}}
 
     def _accepted(self, domain: str) -> int:
@@ -41,7 +41,7 @@ class Depths:
         return self._before.get(domain, 0) + on_top // self._processes
 
     def check(self, domain: KnownDomain) -> None:
-        """Raises Backlogged where the domain's queue is full."""
+        """Raise Backlogged if the domain's queue is full."""
         if self._waiting.get(domain.name, 0) >= domain.max_undelivered:
             raise Backlogged(retry_after=RETRY_AFTER_SECONDS)
 

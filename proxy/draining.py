@@ -1,8 +1,9 @@
-"""What `gatepost proxy drain|undrain` do, and say.
+"""The work of `gatepost proxy drain|undrain`, and what they print.
 
-The proxy is asked at its port for operators who it is, and told by a signal: so only who may signal
-its process can drain it. That port could be anybody's while the proxy is down; so what it names is
-signalled only if it runs a proxy, or if systemd says that it is the one to be stopped.
+The proxy is asked at its port for operators who it is, and told by a signal: so only those who may
+signal its process can drain it. That port could be anybody's while the proxy is down; so the
+process that it names is signalled only if it runs a proxy, or if systemd says that it is the one to
+be stopped.
 """
 
 import os
@@ -29,7 +30,7 @@ _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a proxy says of itself; `drain` is None while it doesn't drain."""
+    """A proxy's word on itself; `drain` is None while it doesn't drain."""
 
     pid: int
     drain: str | None
@@ -88,7 +89,8 @@ def _seen(said: Any) -> Seen:
 
 
 def _is_proxy(pid: int) -> bool:
-    """In a unit's sandbox no other process can be seen; its ExecStop is told which one it stops."""
+    """Return whether the process is a proxy. In a unit's sandbox no other process can be seen; its
+    ExecStop is told which one it stops."""
     if os.environ.get("MAINPID") == str(pid):
         return True
     try:
@@ -120,7 +122,7 @@ def _wait_drained(settings: ProxySettings) -> Seen:
 
 
 def _wait(settings: ProxySettings, done: Callable[[Seen], bool], seconds: float) -> Seen:
-    """What it said last, done or not."""
+    """Wait until it is done or time is over; return what the proxy said last."""
     deadline = time.monotonic() + seconds
     while not done(seen := _look_again(settings)) and time.monotonic() < deadline:
         time.sleep(LOOK_SECONDS)

@@ -1,4 +1,4 @@
-"""What the endpoints of one process work with, and how they know who calls."""
+"""The things that the endpoints of one process work with, and how they know who calls."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,11 +40,12 @@ class Edge:
     statuses: Statuses
     renewals: Renewals
     drained: Callable[[], bool] = lambda: False
-    """Whether this proxy is to be stopped, and it is others' turn to take what comes."""
+    """True when this proxy is to be stopped, and it is others' turn to take what comes."""
 
 
 def sender_of(edge: Edge, scope: Scope) -> KnownClient:
-    """The client whose certificate this is; raises if it isn't known, or revoked, or another's."""
+    """Return the client whose certificate this is; raise if it isn't known, or revoked, or
+    another's."""
     certificate, fields = scope[CERTIFICATE], context_of(scope).fields
     try:
         anchor = edge.senders.anchor_of(certificate)
@@ -65,7 +66,8 @@ def sender_of(edge: Edge, scope: Scope) -> KnownClient:
 
 
 def _check_names(named: str | None, anchor: KnownAnchor) -> None:
-    """A CA that isn't ours may speak of its domain's clients alone, if it speaks of ours at all."""
+    """Check that a CA that isn't ours speaks of its domain's clients alone, if it uses our names at
+    all."""
     if named is None:
         return
     said = parse_uri(named)
@@ -76,14 +78,14 @@ def _check_names(named: str | None, anchor: KnownAnchor) -> None:
 
 
 def check_open(edge: Edge) -> None:
-    """Raises Draining where no more posts are taken, whose ever they are."""
+    """Raise Draining where no more posts are taken, whoever sends them."""
     if edge.drained():
         raise Draining(retry_after=DRAINED_RETRY_SECONDS)
 
 
 def domain_of(edge: Edge, client: KnownClient) -> KnownDomain:
-    """The client's domain, as long as messages are taken of it: raises IntakePaused or Backlogged
-    otherwise."""
+    """Return the client's domain, as long as messages are taken from it; raise IntakePaused or
+    Backlogged otherwise."""
     domain = edge.senders.domain_of(client)
     if domain.intake_paused:
         raise IntakePaused(retry_after=PAUSED_RETRY_SECONDS)
@@ -94,8 +96,9 @@ def domain_of(edge: Edge, client: KnownClient) -> KnownDomain:
 async def take_token(
     edge: Edge, scope: Scope, client: KnownClient, count: int = 1, use: Use = Use.SENDING
 ) -> None:
-    """Raises RateLimited. Whatever the answer to a post will be, it says where the client stands.
-    What is asked is answered alike whatever is asked for (I12): with that only if it is refused."""
+    """Take tokens; raise RateLimited if there are too few. Every answer to a post says where the
+    client stands. Answers to what is asked are alike whatever is asked for (I12): they say it only
+    in a refusal."""
     context, granted = context_of(scope), edge.limits.granted(client, use)
     try:
         left = await edge.limits.take(client, count, use)

@@ -1,4 +1,5 @@
-"""What partners call: post a message or a batch, ask for a message's status, ask who they are.
+"""The endpoints that partners call: post a message or a batch, ask for a message's status, ask who
+they are.
 
 The posts are plain ASGI functions beside FastAPI: they are the hot path, and the framework's own
 handling of a body costs more than all of ours together.
@@ -52,7 +53,7 @@ def create_app(edge: Edge) -> Any:
 
 
 async def accept_message(edge: Edge, scope: Scope, receive: Receive, send: Send) -> None:
-    """One message: who sends it, whether it may, what it is; then seal, commit, answer."""
+    """Accept one message: who sends it, whether it may, what it is; then seal, commit, answer."""
     context = context_of(scope)
     client = sender_of(edge, scope)
     domain = domain_of(edge, client)
@@ -132,7 +133,8 @@ def create_reading_api(edge: Edge) -> FastAPI:
 
 
 def _counted(edge: Edge) -> Any:
-    """A dependency: who asks doesn't ask too often. Who sends at its rate can ask all the same."""
+    """Make a dependency that limits how often a client asks. A client that sends at its full rate
+    can still ask."""
 
     async def count(request: Request) -> None:
         client = sender_of(edge, request.scope)

@@ -1,4 +1,4 @@
-"""Group commit: what arrives while the last commit runs goes together into the next.
+"""Group commit: items that arrive while the last commit runs go together into the next.
 
 A commit costs a flush to disk whether it holds one message or hundreds; under load they share it.
 Each item is answered for itself.
@@ -14,7 +14,7 @@ R = TypeVar("R")
 
 
 class Group(Generic[T, R]):
-    """Commits items in groups of at most `limit`, one group at a time.
+    """A group that commits items at most `limit` at a time, one group after the other.
 
     Groups begin at least `pace_seconds` apart, unless as many wait as went last time. After a pause
     the first item goes at once; under load, when answers bring the next requests, those gather
@@ -39,7 +39,7 @@ class Group(Generic[T, R]):
         self._gathered: asyncio.Future[None] | None = None
 
     def submit(self, item: T) -> "asyncio.Future[R]":
-        """The item's result, or the exception of the commit that it was in."""
+        """Return the item's result, or the exception of the commit that it was in, as a future."""
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, future))
         if self._flight is None:
@@ -49,11 +49,11 @@ class Group(Generic[T, R]):
         return future
 
     def longest_flight(self) -> float:
-        """How many seconds the commit under way has taken so far."""
+        """Return how many seconds the commit under way has taken so far."""
         return time.monotonic() - self._took_off if self._in_flight else 0.0
 
     async def _fly(self) -> None:
-        """Commits until nothing waits."""
+        """Commit until nothing waits."""
         try:
             while self._waiting:
                 await self._gather()

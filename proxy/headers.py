@@ -1,4 +1,4 @@
-"""What the headers of a post must say, before its body is read."""
+"""Checks of what the headers of a post must say, before its body is read."""
 
 import re
 
@@ -9,7 +9,7 @@ _KEY = re.compile(rb"\A[\x21-\x7e]{1,255}\Z")
 
 
 def check_body_headers(scope: Scope, limit: int, *media_types: bytes) -> bytes:
-    """The media type, which is one of these; raises UnsupportedMediaType or TooLarge."""
+    """Return the media type, which is one of these; raise UnsupportedMediaType or TooLarge."""
     media_type, _, parameters = (header(scope, b"content-type") or b"").lower().partition(b";")
     charset = parameters.replace(b" ", b"").replace(b'"', b"")
     if media_type.strip() not in media_types or charset not in (b"", b"charset=utf-8"):

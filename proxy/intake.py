@@ -30,16 +30,16 @@ from proxy.tracing import begin_sending, say_committed, unrecorded
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How the way of a message is found again in logs and traces."""
+    """The marks by which the way of a message is found again in logs and traces."""
 
     request_id: str
     traceparent: str
     span: Span | None = None
-    """Of the request, where its trace is recorded."""
+    """The request's span, where its trace is recorded."""
 
 
 class Accepted(msgspec.Struct, frozen=True):
-    """What a sender is told of an accepted message."""
+    """The answer for an accepted message."""
 
     message_id: UUID
     status: str
@@ -69,9 +69,9 @@ class Intake:
     async def accept(
         self, submission: Submission, client: KnownClient, key: str | None, trace: Trace
     ) -> tuple[Accepted, bool]:
-        """What to answer, and whether it is the answer to an earlier post of the same key.
+        """Return what to answer, and whether it is the answer to an earlier post of the same key.
 
-        Raises if the message isn't safe, or if that can't be known.
+        Raise if the message isn't safe, or if that can't be known.
         """
         if trace.span is None:
             alone = Trace(trace.request_id, unrecorded(trace.traceparent))
@@ -126,7 +126,8 @@ class Intake:
         trace: Trace,
         key: Key | None = None,
     ) -> Envelope:
-        """Raises Invalid where the times that were sent don't fit the message's own."""
+        """Make the envelope; raise Invalid where the times that were sent don't fit the message's
+        own."""
         bundle, said = self._senders.bundle, submission.schedule
         queued_at = id_ms(message_id)
         due_at, expires_at = times(said, queued_at, bundle.max_lifetime_seconds * 1000)

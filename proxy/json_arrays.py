@@ -1,7 +1,7 @@
-"""A long array, read an element at a time: who reads it has others take a turn in between.
+"""Read a long array an element at a time, so that others can take a turn in between.
 
-Of the body there is a window of characters: to decode all of it at once, or to look through all of
-it for anything, would take longer than others can wait.
+Only a window of the body is held as characters: to decode all of it at once, or to look through all
+of it for anything, would take longer than others can wait.
 """
 
 import codecs
@@ -12,11 +12,12 @@ from gatepost.errors import Malformed
 from proxy.strict_json import after_space, check_parts, not_utf8, read_value, refuse_mark
 
 WINDOW_BYTES = 64 * 1024
-"""So much of a body is decoded at a time."""
+"""The bytes of a body that are decoded at a time."""
 
 
 def read_array(body: bytes, *, longest: int) -> Iterator[Any] | None:
-    """The elements of an array, each read when it is asked for; None if it is another document.
+    """Return the elements of an array, each read when it is asked for; None if it is another
+    document.
 
     An element longer than `longest` characters can't be read, nor so much white space before it.
     So a step costs no more than a document of that length, however long the body is.
@@ -47,13 +48,14 @@ def _elements(text: "_Text") -> Iterator[Any]:
 
 
 class _Text:
-    """A body as characters, of which there is a window: to decode 16 MiB takes too long at once."""
+    """A body as characters, of which only a window is held: to decode 16 MiB takes too long at
+    once."""
 
     def __init__(self, body: bytes, longest: int) -> None:
         self._body = body
         self._longest = longest
         self._decoded = self._passed = 0
-        """Bytes that are decoded, and characters that were before the window."""
+        """The bytes that are decoded, and the characters that were before the window."""
         self._window, self._at = "", 0
         self._fill()
         refuse_mark(self._window)
@@ -84,7 +86,7 @@ class _Text:
             self._fill()
 
     def slice(self) -> str:
-        """What an element may be in, which begins here."""
+        """Return the text in which an element that begins here must end."""
         return self._window[self._at : self._at + self._longest]
 
     def read(self) -> Any:
@@ -97,7 +99,8 @@ class _Text:
         return element
 
     def _fill(self) -> None:
-        """More than an element may have is ahead at each step, as long as there is so much."""
+        """Fill the window: more than an element may have is ahead at each step, as long as there is
+        so much."""
         while len(self._window) - self._at <= self._longest and self._decoded < len(self._body):
             piece = self._body[self._decoded : self._decoded + WINDOW_BYTES]
             last = self._decoded + len(piece) == len(self._body)

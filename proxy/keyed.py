@@ -1,9 +1,9 @@
 """The commit of a message that came with an Idempotency-Key: in sequence, so that a repeat is
 found.
 
-Claim in Redis, register, enqueue. The ledger's table decides; where one store can't be asked the
-other does, and what then disagrees the ledger makes a duplicate. Keys and payloads are known here
-and there only by their MACs, under a key that opens nothing.
+The steps are: claim in Redis, register, enqueue. The ledger's table decides; where one store can't
+be asked the other does, and the ledger turns what then disagrees into a duplicate. Keys and
+payloads are known here and there only by their MACs, under a key that opens nothing.
 """
 
 import contextlib
@@ -44,8 +44,9 @@ class Committed:
 
 
 def make_key(mac_key: bytes, client_id: str, key: str, submission: Submission) -> Key:
-    """Who has the MAC key can't try messages out against a payload's MAC, as it needs the key too;
-    and two keys' equal messages don't show as equal."""
+    """Make the MACs. A payload's MAC covers the Idempotency-Key, too: so messages can't be tried
+    out against it by somebody who has the MAC key alone, and equal messages under two keys don't
+    show as equal."""
     named = _joined(client_id, key)
     said = (submission.sender_number, submission.message_body, *submission.schedule.parts)
     payload = named + _joined(*said)
@@ -57,14 +58,14 @@ def make_key(mac_key: bytes, client_id: str, key: str, submission: Submission) -
 
 
 def ordering_mac(mac_key: bytes, client_id: str, ordering_key: str | None) -> bytes | None:
-    """What is kept of an ordering key: each client has lines of its own."""
+    """Return what is kept of an ordering key: each client has lines of its own."""
     if ordering_key is None:
         return None
     return hmac.digest(mac_key, b"ordering\0" + _joined(client_id, ordering_key), sha256)
 
 
 def _joined(*parts: str) -> bytes:
-    """Each part is preceded by its length, so that no two lists have one text."""
+    """Join parts, each preceded by its length, so that no two lists have one text."""
     encoded = [part.encode() for part in parts]
     return b"".join(struct.pack(">I", len(part)) + part for part in encoded)
 
@@ -101,14 +102,15 @@ class KeyedCommit:
         return committed
 
     async def _end(self, key: Key, message_id: UUID, error: BaseException) -> None:
-        """Our claim is of no use to us any more; it must not stand in the way of a repeat."""
+        """End our claim, which is of no use to us any more; it must not stand in the way of a
+        repeat."""
         known = isinstance(error, GatepostError) and not isinstance(error, OutcomeUnknown)
         end = self._claims.drop if known else self._claims.release
         with contextlib.suppress(QueueError):
             await end(key.client_id, key.mac, message_id)
 
     async def _claim(self, key: Key, fresh_id: UUID) -> Claim | None:
-        """None where Redis can't be asked: then the ledger decides."""
+        """Claim the key; return None where Redis can't be asked: then the ledger decides."""
         if self._commit.queue_problem:
             return None
         try:

@@ -1,5 +1,5 @@
-"""How fast a client may send, and ask: a token bucket of each client for either, shared by all
-proxy processes. Who sends as fast as it may can still ask what became of it.
+"""Limits on how fast a client may send, and ask: a token bucket for either, shared by all proxy
+processes. A client that sends as fast as it may can still ask what became of it.
 
 The buckets are in Redis; a process draws tokens from them ahead of the requests that use them, so
 that most requests cost no call. Without Redis each process grants its share of the rate by itself.
@@ -21,14 +21,14 @@ from gatepost.wire.bundle import KnownClient
 from proxy.settings import RateLimiting
 
 AHEAD_SECONDS = 0.05
-"""How many seconds' worth of tokens are drawn at once; what may be parked in a process."""
+"""The seconds' worth of tokens that are drawn at once, and that may be parked in a process."""
 
 DRAW_SECONDS, AGAIN_SECONDS = 0.25, 1.0
-"""How long a draw may take, and when Redis is asked again that has not answered: a Redis that hangs
-must not hold up what the ledger alone can accept."""
+"""The seconds that a draw may take, and those after which a Redis that has not answered is asked
+again: a Redis that hangs must not hold up what the ledger alone can accept."""
 
 NEVER_SECONDS = 3600
-"""When to ask again where the rate is nothing."""
+"""The seconds after which to ask again where the rate is nothing."""
 
 NOTHING = "This client may not send at all just now."
 
@@ -36,7 +36,7 @@ _SCRIPT = Path(__file__).parent / "lua" / "draw.lua"
 
 
 class Use(StrEnum):
-    """What a token is for, and the name of its policy in the header RateLimit."""
+    """The use of a token, and the name of its policy in the header RateLimit."""
 
     SENDING = "client"
     ASKING = "asking"
@@ -45,12 +45,12 @@ class Use(StrEnum):
 _KEYS = {Use.SENDING: b"gatepost:rate:", Use.ASKING: b"gatepost:rate:asking:"}
 _WORDS = {Use.SENDING: "send {:g} messages a second", Use.ASKING: "ask {:g} times a second"}
 SLOWEST_ASKING = 1.0
-"""Who may not send at all may still ask, once a second."""
+"""The lowest rate for asking, a second: a client that may not send at all may still ask."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Tokens a second, and how many can be saved up."""
+    """The tokens a second, and how many can be saved up."""
 
     rate: float
     burst: float
@@ -58,16 +58,17 @@ class Grant:
 
 @dataclass(slots=True)
 class Bucket:
-    """What this process holds of a client's tokens."""
+    """The tokens of a client that this process holds."""
 
     tokens: float = 0.0
     left: int = 0
-    """In the shared bucket, as it was last seen; 0 while it can't be."""
+    """The tokens in the shared bucket, as it was last seen; 0 while it can't be."""
     at: float | None = None
-    """When tokens last came."""
+    """The time when tokens last came."""
     drawing: "asyncio.Task[float] | None" = None
     drawn_for: int = 1
-    """How many tokens are wanted by who draws just now: where there are fewer, none is drawn."""
+    """The tokens that are wanted by whoever draws just now: where there are fewer, none is
+    drawn."""
 
 
 class Limits:
@@ -86,7 +87,8 @@ class Limits:
         self._ask_at = 0.0
 
     async def take(self, client: KnownClient, count: int = 1, use: Use = Use.SENDING) -> int:
-        """Takes so many tokens or none, and says about how many are left; raises RateLimited."""
+        """Take as many tokens or none, and return about how many are left; raise RateLimited if
+        there are too few."""
         granted = self.granted(client, use)
         if not self._rules.enabled:
             return int(granted.burst)
@@ -109,19 +111,21 @@ class Limits:
         return bucket.left + int(bucket.tokens)
 
     def at_most(self, client: KnownClient, count: int) -> int:
-        """So many, or half of what could ever be taken at once: who sends all the time has a bucket
-        that is never full. Without Redis it is this process's share."""
+        """Return `count`, or half of what could ever be taken at once if that is less: a client
+        that sends all the time has a bucket that is never full. Without Redis it goes by this
+        process's share."""
         return min(count, max(1, int(self.granted(client).burst * self._share / 2)))
 
     def left(self, client: KnownClient) -> int:
-        """About how many tokens for sending are left, without taking one."""
+        """Return about how many tokens for sending are left, without taking one."""
         if not self._rules.enabled:
             return int(self.granted(client).burst)
         bucket = self._buckets.get((Use.SENDING, client.identity.client_id))
         return bucket.left + int(bucket.tokens) if bucket else 0
 
     def granted(self, client: KnownClient, use: Use = Use.SENDING) -> Grant:
-        """What the ledger grants, under this proxy's own ceiling; for asking it is the same."""
+        """Return what the ledger grants, under this proxy's own ceiling; for asking it is the
+        same."""
         rate, burst = float(client.rate_per_second), float(client.burst)
         if self._rules.max_requests is not None:
             rate = min(rate, self._rules.max_requests / self._rules.window_seconds)
@@ -131,7 +135,7 @@ class Limits:
         return Grant(rate, max(1.0, burst))
 
     async def _refill(self, key: tuple[Use, str], granted: Grant, bucket: Bucket) -> float:
-        """Draws tokens; 0, or the milliseconds until there will be enough."""
+        """Draw tokens; return 0, or the milliseconds until there will be enough."""
         try:
             answer = await self._ask(key, granted, bucket)
         finally:
@@ -148,9 +152,10 @@ class Limits:
     async def _ask(
         self, key: tuple[Use, str], granted: Grant, bucket: Bucket
     ) -> tuple[float, int, float] | None:
-        """What the shared bucket gives: tokens, how many are left there, ms until there are enough.
+        """Return what the shared bucket gives: tokens, how many are left there, ms until there are
+        enough.
 
-        None while Redis is silent.
+        Return None while Redis is silent.
         """
         if self._clock() < self._ask_at:
             return None
@@ -170,7 +175,8 @@ class Limits:
         return drawn, left, wait_ms
 
     def _own_share(self, granted: Grant, bucket: Bucket) -> tuple[float, float]:
-        """Without Redis: what has flowed in since the last time, of our share of the rate."""
+        """Return what has flowed in since the last time, of our share of the rate: used without
+        Redis."""
         rate, now, wanted = granted.rate * self._share, self._clock(), bucket.drawn_for
         since = now - 1.0 if bucket.at is None else bucket.at
         drawn = min(max(1.0, granted.burst * self._share), (now - since) * rate)
@@ -184,7 +190,8 @@ class Limits:
 def rate_headers(
     granted: Grant, left: int, wait: int = 1, use: Use = Use.SENDING
 ) -> list[tuple[bytes, bytes]]:
-    """RateLimit and RateLimit-Policy, as the IETF's draft has them; more in `wait` seconds."""
+    """Return RateLimit and RateLimit-Policy, as the IETF's draft has them; more tokens come in
+    `wait` seconds."""
     window = max(1, int(granted.burst / granted.rate)) if granted.rate else NEVER_SECONDS
     name = use.encode()
     return [

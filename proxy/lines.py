@@ -1,5 +1,5 @@
 """The order of messages that come in one batch, within their ordering keys: each is begun when the
-one before it of its line has been answered, and no earlier."""
+one before it in its line has been answered, and no earlier."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,14 +16,15 @@ class Lines:
         self._stopped: RetryableError | None = None
 
     def refused(self, error: GatepostError) -> None:
-        """Who is to send one item later has to send those behind it later still."""
+        """Note a refusal: a client that is to send one item later has to send those behind it later
+        still."""
         if isinstance(error, RetryableError):
             self._stopped = self._stopped or error
 
     @asynccontextmanager
     async def join(self, ordering_key: str | None) -> AsyncIterator[None]:
         """Wait for one's turn, where an order is wanted; places are given in the order of the
-        calls. Raises what an earlier item was refused with, if that is to be sent again."""
+        calls. Raise what an earlier item was refused with, if that is to be sent again."""
         if ordering_key is None:
             yield
             return

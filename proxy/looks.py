@@ -1,4 +1,5 @@
-"""The proxy's part of `gatepost doctor`: what it keeps, to start and accept without main server."""
+"""The proxy's part of `gatepost doctor`: what it keeps, to start and accept without a main
+server."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -18,7 +19,7 @@ from proxy.settings import ProxySettings
 
 SOON = timedelta(hours=12)
 OLD_SECONDS = 3 * 3600
-"""A running main server makes a new list every hour."""
+"""The age past which a list is old: a running main server makes a new one every hour."""
 
 
 def of_proxy(see: Callable[[ProxySettings], Findings]) -> See:

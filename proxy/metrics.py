@@ -1,4 +1,4 @@
-"""What a proxy counts of messages and of the two stores, beside its requests."""
+"""The counts that a proxy keeps of messages and of the two stores, beside its requests."""
 
 from collections.abc import Callable
 
@@ -11,9 +11,10 @@ REPLAYED, UNAVAILABLE, UNKNOWN = "replayed", "unavailable", "unknown"
 
 
 class IntakeMetrics:
-    """Made once the metrics folder is known, hence not at import.
+    """The metrics of intake. They are made once the metrics folder is known, hence not at import.
 
-    A batch is answered 200 whatever became of its messages, so they are counted here one by one.
+    A batch is answered 200 whatever became of its messages, so messages are counted here one by
+    one.
     """
 
     def __init__(self) -> None:

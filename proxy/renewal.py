@@ -1,6 +1,6 @@
-"""A client's new certificate, from the main server.
+"""The way to a client's new certificate, from the main server.
 
-The proxy only carries: what it sends is signed by the client's old key, so it could renew for
+The proxy only carries: the request is signed by the client's old key, so the proxy could renew for
 nobody.
 """
 
@@ -22,7 +22,7 @@ class Renewals:
         self._main_server = main_server
 
     async def pass_on(self, request: Request) -> Response:
-        """The main server's answer as it is, its refusals too."""
+        """Return the main server's answer as it is, its refusals too."""
         said = _read(await read_body(request.receive, MAX_BYTES))
         shown = request.scope[CERTIFICATE]
         whole = said | {"fingerprint": shown.fingerprint, "usage": "client"}

@@ -30,14 +30,15 @@ class RevocationsCache:
         self._latest: Revocations | None = None
 
     def load(self, view: Revoked) -> None:
-        """What can't be read, or be believed any more, is as if there were none."""
+        """Load the kept lists. Lists that can't be read, or be believed any more, count as none."""
         try:
             view.learn(decode_revocations(self._file.read_bytes()))
         except (OSError, msgspec.MsgspecError, NotBelieved):
             return
 
     def keep(self, state: Revocations) -> None:
-        """The loop writes it: a disk may take its time, and requests must not wait for it."""
+        """Keep the lists for the loop to write: a disk may take its time, and requests must not
+        wait for it."""
         self._latest = state
 
     async def loop(self, stop: asyncio.Event) -> None:

@@ -1,5 +1,5 @@
-"""What a sender may say of when a message is delivered: how soon, not before, until when, behind
-which.
+"""The schedule that a sender may ask for: how soon a message is delivered, not before, until when,
+behind which.
 
 Pure. A value is read and bounded with the rest of the document; the times are held against the time
 at which the message was taken, which a repeat under its Idempotency-Key shares with the first.
@@ -25,7 +25,7 @@ _TIMESTAMP = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """As it was sent; times in milliseconds since the epoch, `ttl` in seconds."""
+    """A schedule as it was sent; times in milliseconds since the epoch, `ttl` in seconds."""
 
     priority: int = DEFAULT_PRIORITY
     ttl: int | None = None
@@ -35,7 +35,7 @@ class Schedule:
 
     @property
     def parts(self) -> list[str]:
-        """All that was said, for the MAC of a payload; nothing if that was nothing."""
+        """The parts that were said, for the MAC of a payload; none if nothing was said."""
         if self == UNSAID:
             return []
         values = (self.priority, self.ttl, self.expires_at, self.due_at, self.ordering_key)
@@ -46,7 +46,7 @@ UNSAID = Schedule()
 
 
 def read_schedule(document: Mapping[str, Any], mistakes: list[FieldError]) -> Schedule:
-    """What the document says; what is wrong with it joins the mistakes."""
+    """Return what the document says; what is wrong with it joins the mistakes."""
     if FIELDS.isdisjoint(document):
         return UNSAID
     said = Schedule(
@@ -62,7 +62,8 @@ def read_schedule(document: Mapping[str, Any], mistakes: list[FieldError]) -> Sc
 
 
 def times(schedule: Schedule, queued_at: int, longest_ms: int) -> tuple[int | None, int]:
-    """When the message is due, if not at once, and when it expires; raises Invalid.
+    """Return when the message is due, if not at once, and when it expires; raise Invalid if these
+    can't be.
 
     `queued_at` is the time of the message's id, `longest_ms` how long any may live.
     """
@@ -85,7 +86,8 @@ def times(schedule: Schedule, queued_at: int, longest_ms: int) -> tuple[int | No
 
 
 def moment_of(text: str) -> int | None:
-    """ISO 8601 with a zone, from the year 1000 on, as milliseconds; None if it isn't that."""
+    """Return the milliseconds of an ISO 8601 time with a zone, from the year 1000 on; None if it
+    isn't that."""
     if not _TIMESTAMP.match(text):
         return None
     try:

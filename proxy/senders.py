@@ -1,4 +1,4 @@
-"""Who may send: the edge's view of the known clients, kept fresh from the main server.
+"""The senders: the edge's view of the known clients, kept fresh from the main server.
 
 Unknown means refused, whoever signed the certificate. A proxy that has not heard from a main server
 for a while can't tell, and says so with 503: it may be new. One that has never heard refuses all.
@@ -25,7 +25,7 @@ class Senders:
 
     @property
     def problem(self) -> str | None:
-        """What /readyz says: a bundle, even an older one, is enough to accept."""
+        """The problem for /readyz: a bundle, even an older one, is enough to accept."""
         return None if self._bundle else "no bundle from the main server yet"
 
     @property
@@ -41,7 +41,7 @@ class Senders:
         self._anchors = {anchor.key: anchor for anchor in bundle.anchors}
 
     def confirm(self, asked: float) -> None:
-        """A main server that was asked at this (monotonic) time knows nothing newer."""
+        """Note that a main server that was asked at this (monotonic) time knows nothing newer."""
         self._confirmed = asked
 
     @property
@@ -50,7 +50,8 @@ class Senders:
         return [anchor.certificate for anchor in self._anchors.values()]
 
     def anchor_of(self, certificate: Certificate) -> KnownAnchor | None:
-        """The one of them that it is known to be of, or that has signed it; None if it is ours."""
+        """Return the anchor that the certificate is known to be of, or that has signed it; None if
+        it is ours."""
         if not self._anchors:
             return None
         if (known := self._by_fingerprint.get(certificate.fingerprint)) is not None:
@@ -59,8 +60,8 @@ class Senders:
         return next(signed, None)
 
     def identify(self, certificate: Certificate, anchor: KnownAnchor | None = None) -> KnownClient:
-        """The client that holds this certificate; its name must be the one that the ledger has. One
-        that isn't ours has its name from there, and needn't say it."""
+        """Return the client that holds this certificate; its name must be the one that the ledger
+        has. A certificate that isn't ours has its name from there, and needn't say it."""
         self.bundle  # noqa: B018 - without a bundle nobody can be told from anybody
         known = self._by_fingerprint.get(certificate.fingerprint)
         if known is None or known.domain not in self._domains:
@@ -75,8 +76,8 @@ class Senders:
         return known
 
     def domain_of(self, client: KnownClient) -> KnownDomain:
-        """Raises as for an unknown certificate where a new bundle has left the client's domain out:
-        it may have been disabled since the client was identified."""
+        """Return the client's domain; raise as for an unknown certificate where a new bundle has
+        left it out: it may have been disabled since the client was identified."""
         domain = self._domains.get(client.domain)
         if domain is None:
             raise self._unknown()
@@ -93,7 +94,7 @@ class Senders:
 
     @property
     def note(self) -> str | None:
-        """Of whom nothing is taken in just now."""
+        """The domains from which nothing is taken in just now, in words; None if there are none."""
         shut = [domain.name for domain in self._domains.values() if domain.intake_paused]
         if not shut:
             return None
@@ -101,7 +102,7 @@ class Senders:
         return f"paused by hand for {whose}"
 
     def check_host(self, host: bytes | None, client: KnownClient) -> None:
-        """A Host that names a configured domain must name the client's own."""
+        """Check that a Host that names a configured domain names the client's own."""
         if host is None:
             return
         name = host.decode("latin-1").rsplit(":", 1)[0].lower().rstrip(".")

@@ -1,4 +1,4 @@
-"""The proxy as a service: what is started, and what of its settings concerns that."""
+"""The proxy as a service: what is started, and which of its settings concern that."""
 
 from gatepost.service.entry import Service
 from proxy.process import main

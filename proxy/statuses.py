@@ -1,9 +1,9 @@
-"""Where a message stands, for the client that sent it: the ledger first, else the queue.
+"""The status of a message, for the client that sent it: the ledger first, else the queue.
 
-Another's message is answered as one that does not exist. "Not found" needs both to have answered.
-Where the ledger can't be asked, all that the queue can say is that it has the message: whether it
-was delivered nobody can know then. A worker may have lost the answer to its delivery, and a Redis
-that was set back has forgotten what it had settled.
+Another client's message is answered like one that does not exist. "Not found" needs both to have
+answered. Where the ledger can't be asked, all that the queue can say is that it has the message:
+nobody can know then whether it was delivered. A worker may have lost the answer to its delivery,
+and a Redis that was set back has forgotten what it had settled.
 """
 
 from functools import partial
@@ -20,7 +20,7 @@ from gatepost.trust.identity import Identity
 from gatepost.wire.envelope import decode
 
 _UNSURE = {"status": "unknown", "source": "queue"}
-"""What the queue says counts for no more than this, unless the ledger has answered, too."""
+"""The most that the queue's word counts for, unless the ledger has answered, too."""
 
 
 class Statuses:

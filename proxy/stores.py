@@ -38,18 +38,18 @@ from proxy.tracing import TO_LEDGER, TO_QUEUE, follow_commit
 
 R = TypeVar("R")
 Took = Callable[[float], None]
-"""Is told how many seconds each commit took that came through."""
+"""A function that is told how many seconds each commit took that came through."""
 
 PACE_SECONDS = 0.02
-"""Between groups: each costs a call and a flush to disk, however small it is."""
+"""The seconds between groups: each group costs a call and a flush to disk, however small it is."""
 
 
 class StoreRefused(Exception):
-    """Nothing was kept."""
+    """A commit that was refused: nothing was kept."""
 
 
 class StoreUnknown(Exception):
-    """It may have been kept, or not."""
+    """A commit whose outcome isn't known: the message may have been kept, or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +61,12 @@ class Waiting:
 
 
 _CLEAN = (QueueFull, QueueLoading, QueueReadOnly, QueueUnreachable)
-"""After these, nothing was kept."""
+"""The errors after which nothing was kept."""
 
 
 class QueueStore:
-    """Each queue has groups of its own: what becomes of one domain's says nothing of another's."""
+    """The queue as a store. Each queue has groups of its own: what becomes of one domain's says
+    nothing of another's."""
 
     def __init__(
         self,
@@ -90,16 +91,18 @@ class QueueStore:
         self.breaker.late(max(lane.enqueueing.longest_flight() for lane in self._lanes.values()))
 
     def expose(self, envelope: Envelope) -> "asyncio.Future[bool]":
-        """Notes that only the queue has it, so that it is registered as soon as that can be.
+        """Note that only the queue has the message, so that it is registered as soon as that can
+        be.
 
-        False if the queue hasn't got it any more: it was settled meanwhile, or wiped.
+        The result is False if the queue hasn't got it any more: it was settled meanwhile, or wiped.
         """
         return self._lane(envelope).exposing.submit(envelope.message_id.bytes)
 
     def withdraw(self, envelope: Envelope) -> None:
-        """Takes it out again; where that fails it ends as the ledger says of it.
+        """Take the message out of the queue again; where that fails it ends as the ledger says of
+        it.
 
-        Only once its commit has been answered: or this could be done before that.
+        Call this only once its commit has been answered: or the withdrawal could come before that.
         """
         self._lane(envelope).withdrawing.submit(envelope.message_id.bytes)
 

@@ -4,8 +4,8 @@ Duplicate keys, NaN, lone surrogates and deep nesting are where two readers of o
 differ; each is refused with its reason. The standard library's parser with a hook for pairs is as
 fast as the ones that let duplicates pass.
 
-Nothing is read that has more to it than a message can have: what a document costs follows from its
-length, at most a millisecond or two for 16 KiB of the worst. What is longer is an array, which
+Nothing is read that has more to it than a message can have: the cost of a document follows from its
+length, at most a millisecond or two for 16 KiB of the worst. Only an array may be longer, which
 `proxy.json_arrays` reads in pieces of that size.
 """
 
@@ -17,7 +17,8 @@ from gatepost.errors import Malformed
 
 MAX_DEPTH = 16
 MAX_PARTS = 128
-"""Fields, elements, objects and arrays of a document, counted together: a message has a dozen."""
+"""The most fields, elements, objects and arrays of a document, counted together: a message has a
+dozen."""
 
 # A string that has no end takes all that follows: to look for its end from each of its quotes again
 # would cost the square of its length.
@@ -54,7 +55,8 @@ def refuse_mark(text: str) -> None:
 
 
 def read_value(text: str, offset: int = 0) -> tuple[Any, int]:
-    """The first value of a text, and where it ends; `offset` is where the text stands itself."""
+    """Return the first value of a text, and where it ends; `offset` is where the text stands
+    itself."""
     at = 0 if text.startswith("{") else after_space(text, 0, len(text))
     try:
         document, end = _decoder.raw_decode(text, at)
@@ -71,7 +73,8 @@ def read_value(text: str, offset: int = 0) -> tuple[Any, int]:
 
 
 def check_parts(text: str) -> None:
-    """Raises Malformed if there is more to a document than there may be. It need not be one."""
+    """Raise Malformed if there is more to a text than there may be to a document. It need not be
+    one."""
     opened = text.count("[") + text.count("{")
     if opened <= MAX_DEPTH and opened + text.count(",") <= MAX_PARTS:
         return
@@ -115,7 +118,7 @@ _decoder = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant)
 
 
 def _refuse_surrogates(value: Any) -> None:
-    """Escapes can spell half of a pair, which no UTF-8 can carry on."""
+    """Refuse half of a surrogate pair, which escapes can spell and no UTF-8 can carry on."""
     if isinstance(value, str):
         try:
             value.encode()

@@ -1,4 +1,5 @@
-"""What the proxy records of a message, where its trace is recorded: its sending, its two commits.
+"""The spans that the proxy records of a message, where its trace is recorded: its sending, its two
+commits.
 
 The sending is the message's own span: its place in the trace travels in the envelope, and all that
 becomes of the message later is below it.
@@ -27,8 +28,9 @@ def begin_sending(request: Span, queue: str) -> Span:
 
 
 def unrecorded(traceparent: str) -> str:
-    """What a message goes on with that this proxy records nothing of, whatever its client records:
-    workers and main servers keep to that, or they would be below a span that nobody knows."""
+    """Return the traceparent for a message that this proxy records nothing of, whatever its client
+    records: workers and main servers keep to it, or they would be below a span that nobody
+    knows."""
     return trace.not_recorded(traceparent) if trace.is_recorded(traceparent) else traceparent
 
 
@@ -42,7 +44,7 @@ def say_committed(sending: Span, message_id: UUID, durability: str, replayed: bo
 def follow_commit(
     tracer: Tracer, envelope: Envelope, store: str, future: "asyncio.Future[Any]"
 ) -> None:
-    """A store's commit of one message, however many others are in it."""
+    """Record a store's commit of one message, however many others are in it."""
     span = tracer.below(envelope.traceparent, store, Kind.CLIENT)
     if span is None:
         return

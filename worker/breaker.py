@@ -1,4 +1,5 @@
-"""One process's view of an outage: its loops wait together, and go on as soon as one succeeds."""
+"""The view that one process has of an outage: its loops wait together, and go on as soon as one
+succeeds."""
 
 import asyncio
 
@@ -9,9 +10,11 @@ FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.1, 1.5
 
 
 class Breaker:
-    """Open while the last thing that was tried failed. Each wait ends in one more try.
+    """A breaker that is open while the last thing that was tried failed. Each wait ends in one more
+    try.
 
-    One for the main server and one for Redis: that the one answers says nothing of the other.
+    There is one for the main server and one for Redis: that the one answers says nothing of the
+    other.
     """
 
     def __init__(self, log: Log) -> None:
@@ -20,7 +23,7 @@ class Breaker:
         self.problem: str | None = None
 
     async def failed(self, reason: str, stop: asyncio.Event) -> None:
-        """Waits before the next try. Said once, not at every turn."""
+        """Wait before the next try. The reason is logged once, not at every turn."""
         if not self.problem:
             self._log.warning("delivery.interrupted", reason=reason)
         self.problem = reason

@@ -1,7 +1,8 @@
-"""The way of a batch: reserve, deliver, settle. Exit is ledger first: what the main server has
+"""The delivery of a batch: reserve, deliver, settle. Exit is ledger first: what the main server has
 committed is then applied to the queue, never the other way round.
 
-Nothing here waits with a message in its hands (I3, I4): what has to wait goes back to Redis.
+Nothing here waits with a message in its hands (I3, I4): a message that has to wait goes back to
+Redis.
 """
 
 import asyncio
@@ -28,20 +29,21 @@ from worker.settings import Pool
 BATCH = 200
 LEASE_SECONDS = 30
 BATCH_SECONDS = 20
-"""For all calls about a batch: less than its lease, and than a pool has to stop."""
+"""The seconds for all calls about a batch: less than its lease, and than a pool has to stop."""
 
 WAIT_SECONDS = 1.0
 TURN_SECONDS_EACH, TURN_SECONDS = 0.005, 0.1
-"""How long a loop lets a queue rest after a batch that was not full, for each of its messages, and
-at most: the more there is to do, the more share one call and one flush to disk. A single message
-comes through at once, and so does what waits in another queue."""
+"""The seconds that a loop lets a queue rest after a batch that was not full, for each of its
+messages, and at most: the more there is to do, the more share one call and one flush to disk. A
+single message comes through at once, and so does what waits in another queue."""
 
 UNDER_WAY_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200, 43_200, 345_600)
-"""Up to the longest that a message may live."""
+"""The buckets of the time under way, up to the longest that a message may live."""
 
 
 class DeliveryMetrics:
-    """Made once the metrics folder is known, hence not at import."""
+    """The metrics of delivery. They are made once the metrics folder is known, hence not at
+    import."""
 
     def __init__(self) -> None:
         self.attempts = Counter("gatepost_worker_attempts", "Attempts by result", ["result"])
@@ -75,7 +77,7 @@ class DeliveryMetrics:
 
 
 class Deliverer:
-    """What the delivery loops of one process share."""
+    """The state that the delivery loops of one process share."""
 
     def __init__(
         self,
@@ -98,7 +100,7 @@ class Deliverer:
         self._tally = tally
 
     async def delivery_loop(self, stop: asyncio.Event, turns: Turns) -> None:
-        """Takes batch after batch, from domain after domain; waits where nothing is ready."""
+        """Take batch after batch, from domain after domain; wait where nothing is ready."""
         now = asyncio.get_running_loop().time
         resting: dict[Queue, float] = {}
         while not stop.is_set():
@@ -124,8 +126,8 @@ class Deliverer:
     async def deliver_batch(
         self, queue: Queue, deliveries: Sequence[Delivery], *, held: bool = False
     ) -> None:
-        """One batch to its end; an outage gives all of it back and uses up no attempt. What is
-        `held` may end, and is not to be delivered."""
+        """Bring one batch to its end; an outage gives all of it back and uses up no attempt. With
+        `held` the messages may end, and are not to be delivered."""
         started = self._clock.now_ms()
         try:
             async with asyncio.timeout(BATCH_SECONDS):
@@ -150,7 +152,8 @@ class Deliverer:
         decisions: Sequence[Decision],
         started: int,
     ) -> None:
-        """Of failures it must know before the queue does; of retries it is told best-effort."""
+        """Tell the ledger: it must know of failures before the queue does, and is told of retries
+        best-effort."""
         ended = self._clock.now_ms()
         items: list[SettleItem] = []
         for delivery, result, decision in zip(deliveries, results, decisions, strict=True):
@@ -168,7 +171,8 @@ class Deliverer:
     async def _settle(
         self, queue: Queue, deliveries: Sequence[Delivery], decisions: Sequence[Decision]
     ) -> None:
-        """Applies what the ledger has to the queue; what lost its lease meanwhile is refused."""
+        """Apply what the ledger has to the queue; a message that lost its lease meanwhile is
+        refused."""
         pairs = list(zip(deliveries, decisions, strict=True))
         done = [d for d, decision in pairs if decision.outcome is Outcome.ACKNOWLEDGE]
         later = [
@@ -215,7 +219,8 @@ class Deliverer:
 
 
 def _counted_as(result: DeliverResult, decision: Decision) -> str | None:
-    """What was delivered before counts no more: its answer was lost on the way."""
+    """Return the kind that a result counts as. A message that was delivered before counts no more:
+    its answer was lost on the way."""
     if result.result is Result.DELIVERED:
         return "delivered"
     kinds = {Outcome.RETRY_LATER: "retried", Outcome.DEAD_LETTER: "failed"}

@@ -1,7 +1,7 @@
 """The calls to the main server: which queues there are, deliver, settle.
 
-Deliver names ids first, and sends envelopes only for those that the main server asks for. Whatever
-isn't a clear answer is an Outage: nothing is known of these messages, and nobody's attempt is used.
+Deliver names ids first, and sends envelopes only for those that the main server asks for. An answer
+that isn't clear is an Outage: nothing is known of these messages, and nobody's attempt is used.
 """
 
 import asyncio
@@ -33,7 +33,8 @@ from worker.tracing import Attempts
 T = TypeVar("T")
 
 MOST_OPENINGS = 200
-"""An envelope has one; a client's name may hold some, and has 193 characters at most."""
+"""The most opening brackets in an envelope: it has one itself; a client's name may hold some, and
+has 193 characters at most."""
 
 
 class Outage(Exception):
@@ -49,14 +50,15 @@ class MainServer:
         self._tracer = tracer
 
     async def queues(self) -> QueueNames:
-        """The queues to serve, and those of them from which nothing is to be delivered now."""
+        """Return the queues to serve, and those of them from which nothing is to be delivered
+        now."""
         return await self._call("GET", "/internal/queues", None, decode_queue_names)
 
     async def deliver(
         self, queue: str, deliveries: Sequence[Delivery], *, held: bool = False
     ) -> list[DeliverResult]:
-        """One result for each delivery, in order. The queue is the one that they are from; of a
-        paused one they are `held`."""
+        """Return one result for each delivery, in order. `queue` is the one that they are from;
+        from a paused one they are `held`."""
         with Attempts(self._tracer, queue, deliveries) as attempts:
             results = await self._deliver(deliveries, attempts, held)
             attempts.end(results)
@@ -82,7 +84,7 @@ class MainServer:
         return results
 
     async def settle(self, settlements: list[SettleItem]) -> None:
-        """Tells the ledger how attempts ended; when this returns, it has it."""
+        """Tell the ledger how attempts ended; when this returns, the ledger has it."""
         body = encode_json(SettleRequest(settlements))
         await self._call("POST", "/internal/messages/settle", body, lambda _: None)
 
@@ -112,10 +114,10 @@ class MainServer:
 
 
 def envelope_of(delivery: Delivery) -> msgspec.Raw:
-    """What lay in the queue, to be put into a call unparsed; nothing if it can't be.
+    """Return what lay in the queue, to be put into a call unparsed; nothing if it can't be.
 
     Something that isn't JSON would spoil the whole call, and with it its batch, again and again. So
-    would what is nested: the call around it can be one level too deep where it was not by itself.
+    would nested JSON: inside the call it can be one level too deep where it was not by itself.
     """
     if sum(delivery.payload.count(one) for one in (b"[", b"{")) > MOST_OPENINGS:
         return NO_ENVELOPE

@@ -1,4 +1,4 @@
-"""What becomes of a delivery after its attempt: pure decisions.
+"""Decide what becomes of a delivery after its attempt. Pure.
 
 Only a refusal that may pass uses up attempts and waits; an outage is nobody's attempt and never
 gets here (worker.delivering gives back).
@@ -25,9 +25,9 @@ class Decision:
     outcome: Outcome
     reason: Reason | None = None
     in_ledger: bool = True
-    """Whether the ledger has this outcome already; if not, it must be told before the queue is."""
+    """True if the ledger has this outcome already; if not, it must be told before the queue is."""
     delay: float = 0.0
-    """Seconds until the next attempt."""
+    """The seconds until the next attempt."""
 
 
 _ENDED = {Result.DELIVERED, Result.ALREADY, Result.DUPLICATE, Result.ERASED}
@@ -55,7 +55,7 @@ def decide(result: DeliverResult, attempts: int, pool: Pool) -> Decision:
 
 
 def retry_delay(attempts: int, pool: Pool) -> float:
-    """Seconds until the next attempt, after so many."""
+    """Return the seconds until the next attempt, after so many."""
     if pool.retry == "fixed":
         return pool.retry_interval
     doubled = pool.retry_interval * 2.0 ** min(attempts - 1, 32)

@@ -25,7 +25,8 @@ from worker.settings import WorkerSettings
 from worker.upkeep import expiry_loop, queues_loop, upkeep_loop
 
 BATCHES_IN_FLIGHT = 2
-"""While one waits for its answer, what has come since goes with the other."""
+"""The batches that are in flight: while one waits for its answer, what has come since goes with the
+other."""
 
 
 async def main(settings: WorkerSettings, child: Child) -> None:

@@ -1,4 +1,4 @@
-"""The workers as a service: what is started, and what of its settings concerns that."""
+"""The workers as a service: what is started, and which of their settings concern that."""
 
 from gatepost.service.entry import Service
 from worker.process import main

@@ -1,5 +1,5 @@
-"""What a worker records of messages, where their traces are recorded: how long each waited, and
-each attempt."""
+"""The spans that a worker records of messages, where their traces are recorded: how long each
+waited, and each attempt."""
 
 from collections.abc import Sequence
 from types import TracebackType
@@ -13,8 +13,8 @@ from gatepost.wire.envelope import trace_of
 
 
 class Attempts:
-    """Those of one batch, each in its message's own trace. What has no result when this is left is
-    given back, and comes again."""
+    """The attempts of one batch, each in its message's own trace. A delivery that has no result
+    when this is left is given back, and comes again."""
 
     __slots__ = ("_spans",)
 
@@ -25,7 +25,8 @@ class Attempts:
                 self._begin(tracer, queue, delivery, len(deliveries))
 
     def traceparent(self, delivery: Delivery) -> str:
-        """What an attempt is known by further on; nothing if it isn't recorded."""
+        """Return the traceparent by which an attempt is known further on; nothing if it isn't
+        recorded."""
         span = self._spans.get(delivery.id) if self._spans else None
         return span.traceparent if span else ""
 

@@ -1,9 +1,9 @@
-"""What keeps the queues going, done by every pool without a leader, four times a second.
+"""The upkeep of the queues, done by every pool without a leader, four times a second.
 
-What is due becomes ready, what lost its lease comes back, and what has outlived its time ends like
-everything else: in the ledger first. That may take a main server its time, so it has a loop of its
-own: what died with a worker must be available within a second of its lease, whatever else is slow
-(I3).
+Messages that are due become ready, those that lost their lease come back, and those that have
+outlived their time end like everything else: in the ledger first. That may take a main server its
+time, so it has a loop of its own: what died with a worker must be available within a second of its
+lease, whatever else is slow (I3).
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from worker.main_server import MainServer, Outage
 TICK_SECONDS = 0.25
 PIECE = 500
 QUEUES_SECONDS = 1.0
-"""So soon at the latest a queue that was paused is left alone."""
+"""The seconds after which, at the latest, a queue that was paused is left alone."""
 
 
 async def upkeep_loop(stop: asyncio.Event, log: Log, turns: Turns) -> None:
@@ -35,7 +35,8 @@ async def upkeep_loop(stop: asyncio.Event, log: Log, turns: Turns) -> None:
 async def expiry_loop(
     stop: asyncio.Event, turns: Turns, deliverer: Deliverer, breaker: Breaker
 ) -> None:
-    """Waits while the main server is away: to ask again is for the delivery loops.
+    """End messages that have expired; wait while the main server is away: to ask again is for the
+    delivery loops.
 
     A main server may find that a message has time left: its row was redriven, or the clocks differ.
     Then it is delivered, but from a paused queue nothing is.
@@ -53,7 +54,7 @@ async def expiry_loop(
 async def _rounds(
     stop: asyncio.Event, turns: Turns, step: Callable[[Queue], Awaitable[bool]]
 ) -> None:
-    """A bounded step in each queue, round after round; at once again where one has more.
+    """Take a bounded step in each queue, round after round; go on at once where one has more.
 
     After a failure, which the delivery loops tell, the next round waits longer each time.
     """
@@ -79,7 +80,7 @@ async def queues_loop(
     queues: Queues,
     served: list[Turns],
 ) -> None:
-    """Keeps to the queues of the domains that there are, and to what is paused of them."""
+    """Keep to the queues of the domains that there are, and to what is paused of them."""
     while not stop.is_set():
         try:
             told = await main_server.queues()

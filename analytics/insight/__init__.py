@@ -1,2 +1,2 @@
-"""What is concluded from a day's reports: added up, compared with what is usual, foreseen, held
-against its targets. From the reports' rows alone, so that it costs no look at the lake."""
+"""The conclusions from a day's reports: added up, compared with what is usual, foreseen, held
+against its targets. They use the reports' rows alone, so that they cost no look at the lake."""

@@ -1,4 +1,4 @@
-"""Whether the service has kept to its targets on a day. Pure."""
+"""Decide whether the service has kept to its targets on a day. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ DELIVERY, ACCEPTANCE = "delivery", "acceptance"
 
 @dataclass(frozen=True, slots=True)
 class Attained:
-    """Of `total`, so many were good; `share` of them should be."""
+    """The outcome for one target: of `total` so many were good, and `share` of them should be."""
 
     objective: str
     target_ms: int
@@ -24,8 +24,8 @@ class Attained:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a process of a proxy had answered since its start, when it was heard last in an hour:
-    posts of a message, those of them that were accepted, and how many took no longer than so many
+    """The answers of a proxy's process since its start, when it was heard last in an hour: posts of
+    a message, those of them that were accepted, and how many took no longer than so many
     milliseconds."""
 
     hour: datetime
@@ -36,7 +36,8 @@ class Answers:
 
 
 def delivery(figures: Figures, targets: Targets) -> Attained:
-    """What failed, and what still waits when the night comes, wasn't delivered in time."""
+    """Return how many were delivered in time; what failed, and what still waits when the night
+    comes, was not."""
     total = figures.delivered + figures.failed + figures.waiting
     good = within(figures.spread.times, targets.delivery_seconds * 1000)
     limit = round(targets.delivery_seconds * 1000)
@@ -44,7 +45,8 @@ def delivery(figures: Figures, targets: Targets) -> Attained:
 
 
 def acceptance(rows: Iterable[Answers], begin: datetime, targets: Targets) -> Attained:
-    """Of the hours from `begin` on; rows of before say what was counted already."""
+    """Return how many answers of the hours from `begin` on were quick; rows of before say what was
+    counted already."""
     good = total = 0
     for now, before in _with_last(rows):
         if now.hour >= begin:
@@ -61,6 +63,7 @@ def _with_last(rows: Iterable[Answers]) -> Iterator[tuple[Answers, Answers | Non
 
 
 def _good(row: Answers, targets: Targets) -> int:
-    """By the nearest bound that was counted and isn't above the target: never too many."""
+    """Count the good answers by the nearest bound that was counted and isn't above the target:
+    never too many."""
     bounds = [bound for bound in row.within_ms if bound <= targets.accept_ms]
     return row.within_ms[max(bounds)] if bounds else 0

@@ -1,9 +1,10 @@
-"""All that is concluded from a day's reports, put into the ledger with them, in their transaction.
+"""Conclude all that there is from a day's reports, and put it into the ledger with them, in their
+transaction.
 
 So a day is never there without it, and whatever publishes a day anew (a later night, a rebuild)
-concludes anew. It goes by the days before as they are published by then. What it can't go by again
-stays as it was published (I13): what was foreseen goes by how large the ledger was on that night,
-and how long answers took is forgotten after a while.
+concludes anew. A conclusion goes by the days before as they are published by then. Where it can't
+go by the same facts again it stays as it was published (I13): what was foreseen goes by how large
+the ledger was on that night, and how long answers took is forgotten after a while.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -26,7 +27,8 @@ from gatepost.wire.vitals import ANSWERS_KEPT
 _COMPARED_DAYS = 7 * unusual.WEEKS
 _FORESEEN_DAYS = 7 * foresee.WEEKS
 _FEWEST_DELIVERED = 100
-"""Of fewer the slowest in twenty are four or five, and say nothing."""
+"""The fewest deliveries for a p95: of fewer, the slowest in twenty are four or five, and say
+nothing."""
 Values = Mapping[str, float | None]
 K = TypeVar("K")
 V = TypeVar("V")
@@ -86,8 +88,8 @@ def _history(connection: Connection, day: date) -> dict[Key, dict[date, Values]]
 def _with_silent_days(
     found: Mapping[K, Mapping[date, V]], published: Collection[date], nothing: V
 ) -> dict[K, dict[date, V]]:
-    """On a day that was published, and on which somebody who was known sent nothing, they sent 0.
-    Days before somebody was first seen say nothing about them."""
+    """Fill in days of silence: on a day that was published, and on which somebody who was known
+    sent nothing, they sent 0. Days before somebody was first seen say nothing about them."""
     filled = {}
     for key, own in found.items():
         since = min(own)
@@ -135,8 +137,9 @@ def _delivery(
 def _acceptance(
     connection: Connection, day: date, aims: Aims, now: datetime
 ) -> list[Mapping[str, object]]:
-    """As it was published, where what processes had said before the day is forgotten: all that one
-    has answered since its start would be of this day, or nothing at all."""
+    """Return how quickly posts were answered; but as it was published, where what processes had
+    said before the day is forgotten: all that one has answered since its start would be of this
+    day, or nothing at all."""
     begin = starts_at(day)
     if begin - repository.LOOK_BACK < now - ANSWERS_KEPT:
         return repository.attained_on(connection, day, ACCEPTANCE)

@@ -1,7 +1,7 @@
-"""A day's reports added up: for each client, each domain and all of them, one row that has all of
-it. Pure.
+"""Add a day's reports up: for each client, each domain and all of them, one row that has all of it.
+Pure.
 
-So a page of a year reads a row for each day, and not what hours, reasons and times there were.
+So a page of a year reads a row for each day, and not all the hours, reasons and times.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,11 +15,11 @@ from gatepost.insight.figures import COUNTS, EVERY, OF_AN_HOUR, Figures, Spread,
 
 Rows = Iterable[Mapping[str, object]]
 Key = tuple[str, str]
-"""Domain and client; EVERY in place of either."""
+"""A domain and a client; EVERY in place of either."""
 
 
 def add_up(reports: Mapping[str, Rows]) -> dict[Key, Figures]:
-    """From the rows of a day's report tables, by their names."""
+    """Add up the rows of a day's report tables, which are given by their names."""
     clients = _by_client(reports)
     of_domain: dict[str, list[Figures]] = {}
     for (domain, _), figures in clients.items():
@@ -30,7 +30,7 @@ def add_up(reports: Mapping[str, Rows]) -> dict[Key, Figures]:
 
 
 def rows_of(day: date, figures: Mapping[Key, Figures]) -> Rows:
-    """As they stand in the ledger, in an order that stays."""
+    """Return the rows as they stand in the ledger, in an order that stays."""
     return [
         {
             "domain": domain,
@@ -45,7 +45,8 @@ def rows_of(day: date, figures: Mapping[Key, Figures]) -> Rows:
 
 
 def _by_client(reports: Mapping[str, Rows]) -> dict[Key, Figures]:
-    """A client's rows lie beside each other in each report: so one client's are held, not all."""
+    """Add up by client. A client's rows lie beside each other in each report: so only one client's
+    are held at a time."""
     found: dict[Key, Figures] = {}
     for key, pieces in groupby(_pieces(reports), key=itemgetter(0)):
         figures = together(figures for _, figures in pieces)
@@ -54,7 +55,7 @@ def _by_client(reports: Mapping[str, Rows]) -> dict[Key, Figures]:
 
 
 def _pieces(reports: Mapping[str, Rows]) -> Iterator[tuple[Key, Figures]]:
-    """Each row for itself: what it adds to its client's day."""
+    """Yield what each row by itself adds to its client's day."""
     for row in reports["report_hours"]:
         counts = {name: _int(row[name]) for name in COUNTS}
         hours = {_int(row["hour"]): [counts[name] for name in OF_AN_HOUR]}
@@ -78,7 +79,7 @@ def _tries(reports: Mapping[str, Rows]) -> Iterator[tuple[Key, Tries]]:
 
 
 def _bucket(row: Mapping[str, object], *names: str) -> dict[int, int]:
-    """What the row has counted, by its bucket; nothing of none."""
+    """Return what the row has counted, by its bucket; nothing if it counted none."""
     count = sum(_int(row[name]) for name in names)
     return {_int(row["bucket"]): count} if count else {}
 

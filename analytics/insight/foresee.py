@@ -1,9 +1,9 @@
-"""How much there will be, and when a limit is reached: a trend over eight weeks, apart from the
-weekdays. Pure.
+"""Foresee how much there will be, and when a limit is reached: by a trend over eight weeks, apart
+from the weekdays. Pure.
 
 The trend is the median of the slopes between each two days (Theil and Sen), so that a few odd days
-don't bend it; how sure it is, is told by the same slopes (Kendall), which asks nothing of how the
-numbers are distributed. It foresees that things go on as they do. That they will, it can't know.
+don't bend it. The same slopes tell how sure it is (Kendall), which asks nothing of how the numbers
+are distributed. It foresees that things go on as they do. That they will, it can't know.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,9 +17,10 @@ WEEKS = 8
 FEWEST_DAYS = 21
 DAY = timedelta(days=1)
 FARTHEST = DAY * 730
-"""What is foreseen for later than that isn't said."""
+"""The farthest time ahead: what is foreseen for later isn't said."""
 SURE = 1.645
-"""Nine in ten of a normal distribution lie between the two ends of an interval."""
+"""The half-width of an interval in standard deviations: nine in ten of a normal distribution lie
+within."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ class Trend:
     noise: float
 
     def after(self, days: int) -> tuple[float, float, float]:
-        """At least, most likely, at most, on an average day."""
+        """Return the level after so many days at least, most likely and at most, on an average
+        day."""
         low = self.level - self.noise + self.low * days
         high = self.level + self.noise + self.high * days
         return max(low, 0.0), max(self.level + self.slope * days, 0.0), max(high, 0.0)
@@ -45,8 +47,8 @@ class Trend:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """When a limit is reached: at the earliest, most likely, at the latest. None: not to be
-    foreseen, as there is no growth or not within two years."""
+    """The day on which a limit is reached: at the earliest, most likely, at the latest. None: not
+    to be foreseen, as there is no growth or not within two years."""
 
     earliest: date | None
     expected: date | None
@@ -54,7 +56,7 @@ class Reached:
 
 
 def trend_of(values: Mapping[date, float]) -> Trend | None:
-    """None where too little is known."""
+    """Return the trend; None where too little is known."""
     last = max(values, default=None)
     if last is None:
         return None
@@ -71,7 +73,8 @@ def trend_of(values: Mapping[date, float]) -> Trend | None:
 
 
 def reach(trend: Trend, limit: float, *, on_peaks: bool) -> Reached:
-    """`on_peaks`: the highest weekday is what counts, else an average day."""
+    """Return when the limit is reached. With `on_peaks` the highest weekday is what counts, else an
+    average day."""
     wanted = limit / (trend.peak if on_peaks else 1.0)
     return Reached(
         _when(trend.day, trend.level + trend.noise, trend.high, wanted),
@@ -90,7 +93,8 @@ def _when(day: date, level: float, slope: float, wanted: float) -> date | None:
 
 
 def _factors(known: Mapping[date, float]) -> dict[int, float]:
-    """What each weekday is of an average day. One on which nobody sends has 0: it tells nothing."""
+    """Return each weekday's share of an average day. One on which nobody sends has 0: it tells
+    nothing."""
     by_weekday: dict[int, list[float]] = {}
     for day, value in known.items():
         by_weekday.setdefault(day.weekday(), []).append(value)
@@ -106,7 +110,8 @@ def _slopes(flat: Mapping[date, float]) -> tuple[float, float, float]:
 
 
 def _around(slopes: Sequence[float], days: int) -> tuple[float, float, float]:
-    """The middle one, and the two between which the true one is in nine cases of ten."""
+    """Return the middle slope, and the two between which the true one is in nine cases of ten, in
+    order."""
     apart = SURE * sqrt(days * (days - 1) * (2 * days + 5) / 18)
     first = max(0, int((len(slopes) - apart) / 2))
     last = min(len(slopes) - 1, ceil((len(slopes) + apart) / 2))

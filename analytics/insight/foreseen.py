@@ -1,4 +1,4 @@
-"""What is foreseen of a domain, or of all: its volume, and when the whole gateway's limits are
+"""The forecasts for a domain, or for all: their volume, and when the whole gateway's limits are
 reached; in words. Pure."""
 
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,8 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What a message takes in the ledger, for how long; None where too few are there to say."""
+    """The bytes that a message takes in the ledger, and for how long; None where too few are there
+    to say."""
 
     bytes_each: float | None
     kept_days: int
@@ -57,8 +58,8 @@ def _volume(trend: Trend) -> Forecast:
 
 
 def _rate(days: Mapping[date, Figures], limit: float) -> Forecast:
-    """Of the busiest hour of each day, its average a second: what came within one second, the
-    ledger's reports don't know."""
+    """Foresee the rate by the busiest hour of each day, as its average a second: what came within
+    one second, the ledger's reports don't know."""
     trend = trend_of({day: _busiest(one) / 3600 for day, one in days.items()})
     what = f"{figure(limit)} messages a second, over the busiest hour of the busiest weekday,"
     if trend is None:

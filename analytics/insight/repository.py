@@ -11,16 +11,18 @@ from gatepost.decoding import json_decoder
 from gatepost.insight.figures import COUNTS, EVERY, Figures, figures_of
 
 FEWEST_ROWS = 100_000
-"""Of fewer messages the tables' own pages are most of what the ledger takes."""
+"""The fewest messages to go by: below that the tables' own pages are most of what the ledger
+takes."""
 LOOK_BACK = timedelta(days=7)
-"""What a process had answered before a day is looked for in so many days before it."""
+"""The time before a day in which to look for what a process had answered before it."""
 _read_bounds = json_decoder(dict[float, int])
 
 
 def days_before(
     connection: Connection, day: date, number: int
 ) -> Iterator[tuple[Key, date, tuple[int, int, int, float | None]]]:
-    """Of each client and domain: accepted, delivered, failed, and the p95 of its times."""
+    """Yield for each client and domain, by day: accepted, delivered, failed, and the p95 of its
+    times."""
     query = text(
         "SELECT domain, client_id, day, accepted, delivered, failed, p95_ms FROM report_days"
         " FORCE INDEX (ix_report_days_day)"
@@ -32,7 +34,7 @@ def days_before(
 
 
 def whole_days(connection: Connection, until: date, number: int) -> dict[str, dict[date, Figures]]:
-    """Of each domain, and of all, the days up to and with that one."""
+    """Return the days up to and including `until`, of each domain and of all."""
     query = text(
         f"SELECT domain, day, {', '.join(COUNTS)}, spread FROM report_days"
         " WHERE day > :first AND day <= :until AND client_id = :every"
@@ -51,7 +53,8 @@ def published_before(connection: Connection, day: date, number: int) -> set[date
 
 
 def unusual_on(connection: Connection, day: date | None) -> list[str]:
-    """In words, the most unusual first: of all clients, domains and all together."""
+    """Return in words what is unusual, the most unusual first: of all clients, domains and all
+    together."""
     query = text(
         "SELECT words FROM report_anomalies WHERE day = :day"
         " ORDER BY ABS(score) DESC, domain, client_id, measure"
@@ -60,7 +63,8 @@ def unusual_on(connection: Connection, day: date | None) -> list[str]:
 
 
 def bytes_each(connection: Connection) -> float | None:
-    """As the server estimates it, indexes included; None of too few."""
+    """Return the bytes of a message as the server estimates them, indexes included; None if there
+    are too few."""
     query = text(
         "SELECT table_rows, data_length + index_length FROM information_schema.tables"
         " WHERE table_schema = DATABASE() AND table_name = 'messages'"
@@ -77,7 +81,7 @@ def is_foreseen(connection: Connection, day: date) -> bool:
 
 
 def attained_on(connection: Connection, day: date, objective: str) -> list[Mapping[str, object]]:
-    """What was published of it, as it stands there."""
+    """Return what was published for the objective, as it stands there."""
     query = text(
         "SELECT day, domain, objective, target_ms, share, good, total FROM report_attainment"
         " WHERE day = :day AND objective = :objective"
@@ -87,7 +91,7 @@ def attained_on(connection: Connection, day: date, objective: str) -> list[Mappi
 
 
 def answers_of(connection: Connection, begin: datetime, end: datetime) -> list[Answers]:
-    """Of these hours; and of those before, what had been counted by then."""
+    """Return the answers of these hours; and of the hours before, what had been counted by then."""
     query = text(
         "SELECT hour, process, answered, accepted, within_ms FROM answer_times"
         " WHERE hour >= :before AND hour < :end"

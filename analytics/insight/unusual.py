@@ -1,4 +1,4 @@
-"""What a day has that isn't usual: against the four weeks before it, by weekday. Pure.
+"""Find what isn't usual about a day: against the four weeks before it, by weekday. Pure.
 
 What is usual on a Tuesday is the median of the Tuesdays before. How much it varies is the median
 of how far each of those days was from what is usual on its own weekday, as a share of that: a bad
@@ -16,24 +16,27 @@ from gatepost.insight.words import figure, milliseconds, weekday
 
 WEEKS = 4
 FEWEST_ALIKE = 3
-"""So many days of the same weekday must be known, or nobody can say what is usual."""
+"""The number of days of the same weekday that must be known, or nobody can say what is usual."""
 FEWEST_DAYS = 14
 STANDS_OUT = 5.0
-"""As a robust z-score: of a client that varies by a fifth from day to day, a false alarm in some
-twenty years (tests/unit/analytics/test_unusual.py)."""
+"""The distance that stands out, as a robust z-score: for a client that varies by a fifth from day
+to day, a false alarm in some twenty years (tests/unit/analytics/test_unusual.py)."""
 FAR = 0.3
-"""As a share of what is usual."""
+"""The distance that is far, as a share of what is usual."""
 NORMAL, EIGHT_OF_TEN = 1.4826, 1 / 1.2816
-"""What makes the median of distances, and what eight of ten don't exceed, the standard deviation
-that they stand for. The larger of both counts: of 28 days one alone is too small now and then."""
+"""The factors that make the median of distances, and what eight of ten don't exceed, the standard
+deviation that they stand for. The larger of both counts: of 28 days one alone is too small now and
+then."""
 ROUGH = 1.6
-"""Days are compared with a median that they are part of, which makes distances too short."""
+"""The factor that widens the measured spread: days are compared with a median that they are part
+of, which makes distances too short."""
 DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """`least`: for a difference below it nobody is told. `count`: chance alone makes it vary."""
+    """A measure. `least`: nobody is told of a difference below it. `count`: chance alone makes it
+    vary."""
 
     name: str
     least: float
@@ -58,7 +61,7 @@ class Unusual:
 def judge(
     measure: Measure, day: date, value: float | None, before: Mapping[date, float | None]
 ) -> Unusual | None:
-    """None where it is as usual, or where nobody can say."""
+    """Judge a value; return None where it is as usual, or where nobody can say."""
     known = {one: was for one, was in before.items() if was is not None and _recent(one, day)}
     alike = [was for one, was in known.items() if one.weekday() == day.weekday()]
     if value is None or len(alike) < FEWEST_ALIKE or len(known) < FEWEST_DAYS:
@@ -74,7 +77,8 @@ def judge(
 
 
 def in_words(found: Unusual, day: date, who: str) -> str:
-    """As "client X sent 3 messages on a Tuesday, where 1,200 ± 80 are usual"."""
+    """Say what is unusual, like "client X sent 3 messages on a Tuesday, where 1,200 ± 80 are
+    usual"."""
     on = f"on a {weekday(day)}"
     if found.measure is P95:
         usual = f"{milliseconds(found.usual)} ± {milliseconds(found.spread)}"
@@ -91,7 +95,8 @@ def _recent(one: date, day: date) -> bool:
 
 
 def _spread(measure: Measure, usual: float, known: Mapping[date, float]) -> float:
-    """In units of the value; never less than chance makes, or a twentieth of what is usual."""
+    """Return the spread in units of the value; it is never less than chance makes, or a twentieth
+    of what is usual."""
     distances = []
     for weekday_ in range(7):
         alike = [was for one, was in known.items() if one.weekday() == weekday_]

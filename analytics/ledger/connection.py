@@ -1,7 +1,7 @@
-"""The one connection that a run has: the lock on it says that no other run goes on.
+"""The one connection of a run: the lock on it says that no other run goes on.
 
-All that a run writes, it writes on this connection. So a run that has lost it, and with it the
-lock, can't publish beside the next one.
+A run writes everything on this connection. So a run that has lost it, and with it the lock, can't
+publish beside the next one.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _SESSION = (
     "NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',"
     " wait_timeout = 86400"
 )
-"""Between two statements of a run Spark may work for hours."""
+"""The session's settings: between two statements of a run Spark may work for hours."""
 LONGEST_STATEMENT_SECONDS = 3600
 
 
@@ -43,7 +43,8 @@ def _set_up(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
 
 @contextmanager
 def the_only_run(engine: Engine) -> Iterator[Connection]:
-    """The connection, with the lock. It is freed when the connection ends, whatever ends it."""
+    """Yield the connection, with the lock. It is freed when the connection ends, whatever ends
+    it."""
     with engine.connect() as connection:
         with connection.begin():
             alone = repository.take_lock(connection)

@@ -14,7 +14,7 @@ from analytics.reports.hours import STATUSES
 from gatepost.config.database import NIGHTLY_LOCK
 
 Counts = Mapping[tuple[str, str], int]
-"""Messages by client and status."""
+"""The messages by client and status."""
 ROWS_AT_ONCE = 10_000
 
 
@@ -35,7 +35,7 @@ class Published:
     """The run that has made the reports; None: one of a release that wrote none into the lake."""
     attempt_count: int | None
     sender_count: int | None
-    """How many rows lie beside the messages; None: it was not noted then."""
+    """The rows that lie beside the messages; None: it was not noted then."""
 
     @property
     def folder(self) -> Folder:
@@ -77,7 +77,8 @@ def first_message(connection: Connection) -> bytes | None:
 
 
 def tally(connection: Connection, span: Span) -> dict[str, Tally]:
-    """By domain: how many messages, and the exclusive or of their ids' last 7 bytes."""
+    """Return by domain how many messages there are, and the exclusive or of their ids' last 7
+    bytes."""
     query = text(
         "SELECT client_id, COUNT(*),"
         " BIT_XOR(CAST(CONV(HEX(SUBSTRING(message_id, 10)), 16, 10) AS UNSIGNED))"
@@ -106,8 +107,8 @@ def _between(span: Span) -> dict[str, bytes]:
 
 
 def _domain_of(client_id: str) -> str:
-    """What is counted is counted by clients: indexes have these, and not the domain's own column,
-    with which rows would be read whole, bodies and all (decision 0051)."""
+    """Return the client's domain. Messages are counted by clients: indexes have these, and not the
+    domain's own column, with which rows would be read whole, bodies and all (decision 0051)."""
     return client_id.partition(":")[0]
 
 
@@ -123,7 +124,7 @@ def published_between(connection: Connection, first: date, last: date) -> list[P
 
 
 def published_lately(connection: Connection, since: date) -> list[Published]:
-    """The days since then, and earlier ones of which the reports were made since then: ids of runs
+    """Return the days since then, and earlier ones whose reports were made since then: ids of runs
     begin with their day."""
     query = text(f"{_MANIFEST} WHERE day >= :since OR reports_run_id >= :run ORDER BY day")
     values = {"since": since, "run": f"{since:%Y%m%d}"}
@@ -131,13 +132,13 @@ def published_lately(connection: Connection, since: date) -> list[Published]:
 
 
 def sealed_by_day(connection: Connection) -> dict[date, bool]:
-    """Of each day that was published, whether it is sealed."""
+    """Return each published day, and whether it is sealed."""
     rows = connection.execute(text("SELECT day, sealed_at IS NOT NULL FROM lake_manifest"))
     return {day: bool(sealed) for day, sealed in rows}
 
 
 def late_changes(connection: Connection, first: date) -> dict[date, int]:
-    """Of the sealed days since then: how many messages were noted."""
+    """Return the sealed days since then, and how many late changes were noted for each."""
     query = text(
         "SELECT day, late_changes FROM lake_manifest"
         " WHERE sealed_at IS NOT NULL AND day >= :first ORDER BY day"
@@ -146,7 +147,7 @@ def late_changes(connection: Connection, first: date) -> dict[date, int]:
 
 
 def put_manifest(connection: Connection, day: Published) -> None:
-    """The day's row as it is now to be. When it was first there stays."""
+    """Put the day's row as it is now to be; the time of its first publication stays."""
     columns = Published.__slots__
     changed = [name for name in columns if name not in ("day", "first_published_at")]
     statement = (
@@ -163,7 +164,7 @@ def put_late_changes(connection: Connection, day: date, count: int) -> None:
 
 
 def published_counts(connection: Connection, day: date) -> Counts:
-    """As its reports have them."""
+    """Return a day's counts as its reports have them."""
     query = text(
         f"SELECT client_id, {', '.join(STATUSES)} FROM report_days FORCE INDEX (ix_report_days_day)"
         " WHERE day = :day AND client_id <> ''"
@@ -181,7 +182,7 @@ def put_reports_folder(connection: Connection, folder: Folder) -> None:
 
 
 def note_folder(connection: Connection, folder: Folder, now: datetime) -> None:
-    """Before its first byte, so that whatever is left of it is known."""
+    """Note a folder before its first byte, so that whatever is left of it is known."""
     statement = text(
         "INSERT INTO lake_folders (day, run_id, kind, begun_at) VALUES (:day, :run, :kind, :now)"
     )
@@ -189,7 +190,8 @@ def note_folder(connection: Connection, folder: Folder, now: datetime) -> None:
 
 
 def note_replaced(connection: Connection, by: Folder, now: datetime) -> None:
-    """From now on nobody begins to read another folder of that kind and day."""
+    """Note that a folder has replaced the others of its kind and day: from now on nobody begins to
+    read these."""
     statement = text(
         "UPDATE lake_folders SET replaced_at = :now"
         " WHERE day = :day AND run_id <> :run AND kind = :kind AND replaced_at IS NULL"
@@ -198,7 +200,7 @@ def note_replaced(connection: Connection, by: Folder, now: datetime) -> None:
 
 
 def unreferenced(connection: Connection, before: datetime) -> list[Folder]:
-    """Folders that no manifest names, and that none has named since then."""
+    """Return folders that no manifest names, and that none has named since then."""
     query = text(
         "SELECT f.day, f.run_id, f.kind FROM lake_folders AS f"
         " LEFT JOIN lake_manifest AS m ON m.day = f.day"
@@ -220,7 +222,7 @@ def _named(folder: Folder) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What there is to say of a run."""
+    """A run's row: when it began and ended, what it did, and why it failed."""
 
     run_id: str
     kind: str
@@ -234,7 +236,8 @@ class Run:
 
 
 def begin_run(connection: Connection, run_id: str, kind: str, now: datetime) -> None:
-    """Who says that it is running and hasn't the lock that we have, was interrupted."""
+    """Begin a run; one that says that it is running and hasn't the lock that we have, was
+    interrupted."""
     connection.execute(
         text("UPDATE lake_runs SET state = 'interrupted' WHERE state = 'running'"),
     )
@@ -268,7 +271,7 @@ def latest_runs(connection: Connection, limit: int) -> list[Run]:
 def replace_report(
     connection: Connection, table: str, day: date, rows: Iterable[Mapping[str, object]]
 ) -> None:
-    """All that the day has in this table, anew. Names of tables and columns are ours."""
+    """Replace all that the day has in this table. Names of tables and columns are ours."""
     connection.execute(text(f"DELETE FROM {table} WHERE day = :day"), {"day": day})
     left = iter(rows)
     while part := [dict(row) for row in islice(left, ROWS_AT_ONCE)]:
@@ -278,8 +281,8 @@ def replace_report(
 
 
 def see_clients(connection: Connection, day: date, clients: Collection[tuple[str, str]]) -> None:
-    """They had messages on that day. However often and in whatever order days are seen, what is
-    kept is the first and the last of them."""
+    """Note that these clients had messages on that day. However often and in whatever order days
+    are seen, the first and the last of them are kept."""
     statement = text(
         "INSERT INTO report_clients (domain, client_id, first_day, last_day)"
         " VALUES (:domain, :client_id, :day, :day) ON DUPLICATE KEY UPDATE"

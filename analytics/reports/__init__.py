@@ -1,1 +1,1 @@
-"""The reports: of a day's messages, what there is to count. Pure, DataFrame to DataFrame."""
+"""The reports: the counts that are made of a day's messages. Pure, DataFrame to DataFrame."""

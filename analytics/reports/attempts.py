@@ -1,7 +1,7 @@
-"""How many attempts messages took, and how long attempts took that did not deliver.
+"""The reports of how many attempts messages took, and how long attempts took that did not deliver.
 
-An attempt that delivers is one call which is over when the ledger has it: of these it knows no
-beginning.
+An attempt that delivers is one call, which is over when the ledger has it: the ledger knows no
+beginning of it.
 """
 
 from pyspark.sql import DataFrame
@@ -15,7 +15,8 @@ ATTEMPT_TIMES = Report("report_attempt_times", (*KEYS, "bucket"), ("retried", "f
 
 
 def attempts(messages: DataFrame) -> DataFrame:
-    """How many messages have ended, by how many attempts they took; expired ones may have had none.
+    """Count the messages that have ended by how many attempts they took; expired ones may have had
+    none.
 
     The buckets are those of times: up to 15 attempts each number has its own.
     """
@@ -32,8 +33,8 @@ def attempts(messages: DataFrame) -> DataFrame:
 
 
 def attempt_times(noted: DataFrame) -> DataFrame:
-    """How many attempts did not deliver, by how long they took: those that were tried again, and
-    those after which the message had failed."""
+    """Count the attempts that did not deliver by how long they took: those that were tried again,
+    and those after which the message had failed."""
     took = f.unix_millis("ended_at") - f.unix_millis("started_at")
     return (
         with_hour(noted.where(f.col("outcome").isin("retry", "failed")))

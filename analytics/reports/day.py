@@ -1,6 +1,6 @@
-"""All reports of a day, and what of the lake each is made of.
+"""The reports of a day, and the part of the lake that each is made of.
 
-They are functions of that and of nothing else, so two runs report the same (I13).
+They are functions of that part and of nothing else, so two runs report the same (I13).
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from analytics.reports.waits import QUEUE_TIMES, queue_times
 
 @dataclass(frozen=True, slots=True)
 class DayRows:
-    """What the lake has of a day."""
+    """The rows that the lake has of a day."""
 
     messages: DataFrame
     attempts: DataFrame
@@ -50,7 +50,7 @@ REPORTS: tuple[tuple[Report, Make], ...] = (
 
 
 def all_reports(day: DayRows) -> DataFrame:
-    """All in one frame, told apart by `report`, so that Spark makes them side by side and writes
-    them at once. What a report doesn't have is empty."""
+    """Make all reports in one frame, told apart by `report`, so that Spark makes them side by side
+    and writes them at once. Columns that a report doesn't have are empty."""
     frames = [make(day).withColumn("report", f.lit(report.name)) for report, make in REPORTS]
     return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames)

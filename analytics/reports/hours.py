@@ -1,7 +1,7 @@
-"""How many messages there were, and what became of them; and what a report is.
+"""The reports of how many messages there were, and what became of them; and what a report is.
 
-Only numbers that can be added up: so a day is the sum of its hours, a month that of its days, and
-no day has to be read again for it. The hour is that of the time in the id, in UTC.
+There are only numbers that can be added up: so a day is the sum of its hours, a month that of its
+days, and no day has to be read again for it. The hour is that of the time in the id, in UTC.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ KEYS = ("hour", "domain", "client_id")
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A table of the ledger, and what the day's rows in it are."""
+    """A table of the ledger, and the columns of the day's rows in it."""
 
     table: str
     keys: Sequence[str]
@@ -25,7 +25,7 @@ class Report:
 
     @property
     def name(self) -> str:
-        """Of its files in the lake."""
+        """The name of its files in the lake."""
         return self.table.removeprefix("report_")
 
 
@@ -36,7 +36,7 @@ STATUSES = {
     "duplicates": "duplicate",
     "waiting": "queued",
 }
-"""How a report calls those that have a status of the ledger. There are no others."""
+"""The reports' names for the messages in each status of the ledger. There are no others."""
 
 HOURS = Report("report_hours", KEYS, ("accepted", *STATUSES, "retries"))
 FAILURES = Report("report_failures", (*KEYS, "reason"), ("failed",))
@@ -44,7 +44,7 @@ DELIVERY_TIMES = Report("report_delivery_times", (*KEYS, "bucket"), ("delivered"
 
 
 def hours(messages: DataFrame) -> DataFrame:
-    """How many were accepted, what became of them, and how often delivery was tried again."""
+    """Count the accepted messages, what became of them, and how often delivery was tried again."""
     return (
         with_hour(messages)
         .groupBy(*KEYS)
@@ -58,7 +58,7 @@ def hours(messages: DataFrame) -> DataFrame:
 
 
 def failures(messages: DataFrame) -> DataFrame:
-    """How many failed, by the reason."""
+    """Count the failed messages by the reason."""
     return (
         with_hour(messages.where(f.col("status") == "failed"))
         .withColumn("reason", f.coalesce("reason", f.lit("unknown")))
@@ -69,7 +69,7 @@ def failures(messages: DataFrame) -> DataFrame:
 
 
 def delivery_times(messages: DataFrame) -> DataFrame:
-    """How many were delivered, by how long that took from the acceptance on."""
+    """Count the delivered messages by how long delivery took from the acceptance on."""
     took = f.unix_millis("delivered_at") - f.unix_millis("queued_at")
     return (
         with_hour(messages.where(f.col("status") == "delivered"))

@@ -1,7 +1,7 @@
-"""Sketches of who has sent, in the form in which gatepost.reports.sketch reads them.
+"""Sketches of the senders, in the form in which gatepost.reports.sketch reads them.
 
-By client, and for each domain as a whole, whose client_id is then empty: a domain of thousands of
-clients needn't be merged each time that somebody looks.
+There is one for each client, and one for each domain as a whole, whose client_id is then empty: a
+domain of thousands of clients needn't be merged each time that somebody looks.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -16,7 +16,8 @@ WHOLE_DOMAIN = ""
 
 
 def unique_senders(registers: DataFrame) -> DataFrame:
-    """A sketch for each key of the MACs: those under two of them can't be told to be the same."""
+    """Make a sketch for each key of the MACs: senders under two keys can't be told to be the
+    same."""
     whole = registers.withColumn("client_id", f.lit(WHOLE_DOMAIN))
     keys = UNIQUE_SENDERS.keys
     return (
@@ -30,12 +31,12 @@ def unique_senders(registers: DataFrame) -> DataFrame:
 
 
 def _packed(kept: Column) -> Column:
-    """The shorter of the two forms."""
+    """Pack a sketch in the shorter of the two forms."""
     return f.unhex(f.when(f.size(kept) * _ENTRY < REGISTERS, _entries(kept)).otherwise(_all(kept)))
 
 
 def _entries(kept: Column) -> Column:
-    """Of each register that isn't 0 its number, in two bytes, and its rank."""
+    """Pack the registers that aren't 0, each as its number, in two bytes, and its rank."""
 
     def entry(one: Column) -> Column:
         return f.concat(f.lpad(f.hex(one["register"]), 4, "0"), _byte(one["rank"]))
@@ -44,7 +45,8 @@ def _entries(kept: Column) -> Column:
 
 
 def _all(kept: Column) -> Column:
-    """The rank of each register: where some are missing between two, so many zeros."""
+    """Pack the rank of each register: where some are missing between two, there are so many
+    zeros."""
 
     def entry(one: Column, number: Column) -> Column:
         before = f.coalesce(f.get(kept, number - 1)["register"], f.lit(-1))

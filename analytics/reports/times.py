@@ -7,6 +7,6 @@ from gatepost.reports.times import A_DOUBLING
 
 
 def bucket(milliseconds: Column) -> Column:
-    """Of a time; what two clocks made negative took no time."""
+    """Return the bucket of a time; what two clocks made negative took no time."""
     longest = f.greatest(milliseconds, f.lit(0)) + f.lit(1)
     return f.floor(f.log2(longest) * f.lit(A_DOUBLING)).cast("int")

@@ -1,4 +1,5 @@
-"""How long messages waited in the queue: for their first attempt, and from one attempt to the next.
+"""The report of how long messages waited in the queue: for their first attempt, and from one
+attempt to the next.
 
 A delivery has no beginning in the ledger, so a wait that ended with one has the time of its call
 in it, which is 10 s at most.
@@ -15,10 +16,10 @@ _WAIT = ("message_id", "domain", "client_id", "wait", "took")
 
 
 def queue_times(messages: DataFrame, noted: DataFrame) -> DataFrame:
-    """How many waits there were, by what for and how long.
+    """Count the waits by what they were for and how long they were.
 
-    Which attempts the ledger doesn't know (a note of a retry that was lost, those in the middle of
-    very many), their waits it doesn't know either.
+    The waits for attempts that the ledger doesn't know (a note of a retry that was lost, those in
+    the middle of very many) are not known either.
     """
     waits = _until_noted_firsts(noted).union(_until_delivered_at_once(messages, noted))
     return (
@@ -37,8 +38,8 @@ def _until_noted_firsts(noted: DataFrame) -> DataFrame:
 
 
 def _until_delivered_at_once(messages: DataFrame, noted: DataFrame) -> DataFrame:
-    """Nothing was noted of these: delivered at the first attempt, and in their first life (a
-    redriven one may have failed before its first attempt)."""
+    """Return the waits of messages of which nothing was noted: delivered at the first attempt, and
+    in their first life (a redriven one may have failed before its first attempt)."""
     took = f.unix_millis("delivered_at") - f.unix_millis("queued_at")
     at_once = (f.col("status") == "delivered") & (f.col("attempt_count") == 1)
     firsts = noted.where(f.col("attempt") == 1).select("message_id")
@@ -51,7 +52,8 @@ def _until_delivered_at_once(messages: DataFrame, noted: DataFrame) -> DataFrame
 
 
 def _between(noted: DataFrame) -> DataFrame:
-    """After a failure no attempt follows but in another life, for which nobody has waited."""
+    """Return the waits between attempts. After a failure no attempt follows but in another life,
+    for which nobody has waited."""
     before = Window.partitionBy("message_id").orderBy("attempt")
     took = f.unix_millis("started_at") - f.unix_millis(f.lag("ended_at").over(before))
     follows = f.lag("attempt").over(before) == f.col("attempt") - 1

@@ -1,1 +1,1 @@
-"""The lake's own retention, and what the ledger's demands of the pipeline."""
+"""The lake's own retention, and what the ledger's retention demands of the pipeline."""

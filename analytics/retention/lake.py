@@ -1,4 +1,5 @@
-"""The lake keeps a day for longer than the ledger, and reports their numbers for longer still.
+"""Take away what is past its time in the lake, which keeps a day for longer than the ledger;
+reports keep their numbers for longer still.
 
 Files go first, then the note of them: whoever is killed in between finds them noted, and does it
 again (I13). The manifest keeps its row: by it the ledger's own retention knows that the day was
@@ -23,7 +24,7 @@ CHUNK = 5_000
 
 
 def demand_kept_long_enough(connection: Connection, extracted_again: int) -> None:
-    """Raises ConfigurationError: messages would be gone before the lake is sure of them."""
+    """Raise ConfigurationError if messages would be gone before the lake is sure of them."""
     least, kept = extracted_again + 1, _kept(connection)
     if kept.shortest < least:
         raise ConfigurationError(
@@ -40,7 +41,7 @@ def take_away(
     log: Log,
     now: datetime,
 ) -> None:
-    """Folders, reports and their pages that are past their own time."""
+    """Take away folders, reports and their pages that are past their own time."""
     uri = settings.lake.uri
     kept = _kept(connection)
     last = _last_due(max(kept.lake, kept.longest), now)
@@ -59,7 +60,7 @@ def take_away(
 
 
 def _forget_reports(connection: Connection, last: date) -> None:
-    """A part at a time, so that nobody waits for a long transaction."""
+    """Delete reports a part at a time, so that nobody waits for a long transaction."""
     with connection.begin():
         tables = repository.report_tables(connection)
     for table, column in tables:

@@ -1,4 +1,4 @@
-"""Pages of reports as files, of days and months that are past the reports' own time."""
+"""Remove report pages of days and months that are past the reports' own time."""
 
 import re
 from datetime import date, timedelta
@@ -10,8 +10,8 @@ _DAY, _MONTH = re.compile(r"\d{4}-\d{2}-\d{2}"), re.compile(r"\d{4}-\d{2}")
 
 
 def remove_pages(folder: Path, last: date) -> None:
-    """Of all that ended up to that day, by name. That of all domains is the last to go: whoever is
-    killed before finds it, and does it again."""
+    """Remove the pages of all that ended up to that day, by name. The page of all domains is the
+    last to go: whoever is killed before finds it, and does it again."""
     due = [one for one in names(folder) if (ended := last_day_of(one)) and ended <= last]
     places = [*domains(folder), folder, folder / ALL] if due else []
     for name in due:

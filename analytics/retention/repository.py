@@ -1,4 +1,4 @@
-"""SQL for what is kept how long: in the ledger, in the lake, in the reports."""
+"""SQL for how long things are kept: in the ledger, in the lake, in the reports."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -10,7 +10,8 @@ from analytics.lake import MESSAGES, Folder
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """In days. `shortest` and `longest` are of the ledger, by whatever domain or client."""
+    """The times for which things are kept, in days. `shortest` and `longest` are of the ledger, by
+    whatever domain or client."""
 
     shortest: int
     longest: int
@@ -31,7 +32,7 @@ def read_kept(connection: Connection, usual: int) -> Kept:
 
 
 def folders_until(connection: Connection, last: date, kind: str) -> list[Folder]:
-    """Of the days up to this one, whether the manifest names them or not."""
+    """Return the folders of the days up to this one, whether the manifest names them or not."""
     query = text(
         "SELECT day, run_id, kind FROM lake_folders WHERE day <= :last AND kind = :kind"
         " ORDER BY day, run_id"
@@ -40,7 +41,7 @@ def folders_until(connection: Connection, last: date, kind: str) -> list[Folder]
 
 
 def forget_folder(connection: Connection, folder: Folder, now: datetime) -> None:
-    """The manifest keeps its row, by which it is known that the day was sealed."""
+    """Forget a folder. The manifest keeps its row, by which it is known that the day was sealed."""
     statement = text("DELETE FROM lake_folders WHERE day = :day AND run_id = :run AND kind = :kind")
     values = {"day": folder.day, "run": folder.run_id, "kind": folder.kind}
     connection.execute(statement, values)
@@ -61,8 +62,8 @@ def removed_between(connection: Connection, first: date, last: date) -> set[date
 
 
 def report_tables(connection: Connection) -> list[tuple[str, str]]:
-    """All reports, each with the column of the day that a row is of; of clients, the last one that
-    they had messages on."""
+    """Return the tables of all reports, each with the column of the day that a row is of; for
+    clients, that is the last day that they had messages on."""
     query = text(
         "SELECT table_name, column_name FROM information_schema.columns"
         " WHERE table_schema = DATABASE() AND table_name LIKE 'report!_%' ESCAPE '!'"
@@ -72,6 +73,6 @@ def report_tables(connection: Connection) -> list[tuple[str, str]]:
 
 
 def delete_reports(connection: Connection, table: str, column: str, last: date, limit: int) -> int:
-    """A part of what the table has of the days up to this one. Names are ours."""
+    """Delete a part of what the table has of the days up to this one. Names are ours."""
     statement = text(f"DELETE FROM {table} WHERE {column} <= :last LIMIT :most")
     return connection.execute(statement, {"last": last, "most": limit}).rowcount

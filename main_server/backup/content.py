@@ -1,4 +1,4 @@
-"""What a backup is: a folder, named by when it was begun, with three sealed parts.
+"""The content of a backup: a folder, named by when it was begun, with three sealed parts.
 
     20261118T031500Z/
         ledger      the ledger, as SQL, compressed
@@ -27,7 +27,8 @@ _NAME = "%Y%m%dT%H%M%SZ"
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """`messages` and `audit_head` were in the ledger just before: what is restored has them."""
+    """A backup's manifest. `messages` and `audit_head` were in the ledger just before: a restored
+    ledger has them."""
 
     made_at: datetime
     release: str
@@ -35,9 +36,9 @@ class Manifest(msgspec.Struct, frozen=True):
     messages: int
     audit_head: str
     lengths: dict[str, int]
-    """Of each other part, in bytes, before it was sealed."""
+    """The bytes of each other part before it was sealed."""
     table_bytes: int | None = None
-    """What the ledger's tables took on the database's disk. Former releases don't say."""
+    """The bytes that the ledger's tables took on the database's disk. Former releases don't say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,8 @@ class Opened:
             raise Damaged(f"{backup.name} was made by another release") from None
 
     def read(self, part: str) -> Iterator[bytes]:
-        """The whole of a part, or Damaged is raised at the latest at its end."""
+        """Yield a whole part; raise Damaged, at the latest at its end, if it isn't what was
+        written."""
         read = 0
         for piece in self._pieces(part):
             read += len(piece)
@@ -92,13 +94,13 @@ def name_of(begun_at: datetime) -> str:
 
 
 def find_all(folder: Path) -> list[Backup]:
-    """Those that are whole, the oldest first."""
+    """Return the backups that are whole, the oldest first."""
     found = [(one, _begun(one.name)) for one in folder.iterdir() if one.is_dir()]
     return sorted((Backup(one, at) for one, at in found if at), key=lambda one: one.begun_at)
 
 
 def find(folder: Path, name: str | None) -> Backup:
-    """By its name; without one, the newest."""
+    """Return the backup of this name; without a name, the newest."""
     found = [one for one in find_all(folder) if name in (None, one.name)]
     if not found:
         missing = f"backup {name}" if name else "backup"
@@ -107,7 +109,7 @@ def find(folder: Path, name: str | None) -> Backup:
 
 
 def drop_unfinished(folder: Path) -> None:
-    """What a killed one has left."""
+    """Delete what a killed command has left of a backup."""
     for one in folder.glob(".*"):
         if one.is_dir() and _begun(one.name[1:]):
             shutil.rmtree(one)

@@ -1,4 +1,4 @@
-"""Making a backup: the ledger as it is at one moment, while everything goes on.
+"""Make a backup: the ledger as it is at one moment, while everything goes on.
 
 The parts are written into a draft, which becomes a backup when all is on disk. Whatever ends the
 command before, there is no backup that isn't whole.
@@ -40,13 +40,13 @@ from main_server.retention.run import LOCK as RETENTION_LOCK
 from main_server.store import schema as migrating
 
 Tell = Callable[[int], object]
-"""Called with each number of bytes that was done with."""
+"""A function that is called with each number of bytes that was done with."""
 BESIDE = {
     NIGHTLY_LOCK: "The nightly job, or another backup, is under way.",
     PARTITIONS_LOCK: "A main server divides partitions.",
     RETENTION_LOCK: "Retention is under way.",
 }
-"""Locks of the database, and who else has them."""
+"""Locks of the database, and who else takes them."""
 _TAIL_BYTES = 200
 
 
@@ -91,7 +91,8 @@ def _write(
 def _write_ledger(
     settings: BackupSettings, writer: SealedWriter, tell: Tell, locks: Connection
 ) -> int:
-    """How long it is, compressed. Once the dump has its moment retention sees it by itself."""
+    """Write the ledger; return how long it is, compressed. The lock against retention is freed once
+    the dump has its moment: from then on retention sees it by itself."""
     squeeze, tail, has_its_moment = zlib.compressobj(1), b"", False
     with closing(dump(settings.database.address())) as sql:
         for data in sql:
@@ -141,8 +142,9 @@ def _part(draft: Draft, name: str, key: BackupKey) -> Iterator[SealedWriter]:
 
 @contextmanager
 def _beside_nobody(engine: Engine, wait_minutes: int) -> Iterator[Connection]:
-    """On the connection, which has the locks. Beside who takes away a count would soon be wrong;
-    and who divides a table that is being read has all others wait behind them."""
+    """Yield the connection that has the locks. If somebody took messages away meanwhile, a count
+    would soon be wrong; if somebody divided a table that is being read, all others would wait
+    behind them."""
     with engine.connect() as connection:
         try:
             for name, words in BESIDE.items():
@@ -154,13 +156,15 @@ def _beside_nobody(engine: Engine, wait_minutes: int) -> Iterator[Connection]:
 
 
 def _refuse_a_replica(locks: Connection) -> None:
-    """Its locks are its own: whoever takes away or divides over there knows nothing of ours."""
+    """Refuse to back up a replica. Its locks are its own: whoever takes away or divides on the
+    ledger knows nothing of ours."""
     if repository.takes_no_changes(locks):
         words = "this server takes no changes, as a replica does: a backup is of the ledger itself"
         raise ConfigurationError(f"database: {words}")
 
 
 def _check_files(files: Sequence[Path]) -> None:
-    """Before anything is written: a backup that lacks one would be no backup."""
+    """Check that the files can be read before anything is written: a backup that lacks one would be
+    no backup."""
     if missing := [str(file) for file in files if not os.access(file, os.R_OK)]:
         raise ConfigurationError(f"store.files: {', '.join(missing)} can't be read")

@@ -1,7 +1,7 @@
-"""The folder of backups: a new one is made in it, and those go that are past their days.
+"""The folder of backups: new ones are made in it, and those that are past their days go.
 
-Whoever makes one, it belongs to whose the folder is: that is the service's user, who takes it away
-one night. Root doesn't follow that user's paths, but opens what it writes from the folder on.
+Whoever makes a backup, it belongs to the folder's owner: that is the service's user, who takes it
+away one night. Root doesn't follow that user's paths, but opens what it writes from the folder on.
 """
 
 import os
@@ -19,7 +19,7 @@ from main_server.backup.content import Backup, drop_unfinished, find_all, name_o
 from main_server.backup.settings import Store
 
 _SERVICE = "main_server"
-"""As whose user the unit makes them."""
+"""The user as whom the unit makes backups."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
@@ -33,7 +33,7 @@ class Draft:
 
     @contextmanager
     def file(self, name: str) -> Iterator[BinaryIO]:
-        """On disk when this ends."""
+        """Yield a new file of the draft; it is on disk when this ends."""
         new = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         descriptor = os.open(name, new, 0o600, dir_fd=self.descriptor)
         with os.fdopen(descriptor, "wb") as file:
@@ -56,7 +56,8 @@ def make_private(folder: Path) -> None:
 
 @contextmanager
 def drafted(folder: Path, begun_at: datetime) -> Iterator[Draft]:
-    """It gets its name when all is on disk; whatever ends this before, nothing of it stays."""
+    """Yield a draft that gets its name when all is on disk; whatever ends this before, nothing of
+    it stays."""
     name = name_of(begun_at)
     draft = folder / f".{name}"
     try:
@@ -77,14 +78,14 @@ def drafted(folder: Path, begun_at: datetime) -> Iterator[Draft]:
 
 
 def tidy_up(folder: Path) -> None:
-    """What a killed one has left."""
+    """Delete what a killed command has left."""
     with _taking_away(folder):
         drop_unfinished(folder)
 
 
 def drop_old(store: Store, now: datetime) -> None:
-    """What is older than it should get; but so many as there are days are kept, whatever the clock
-    says."""
+    """Delete backups that are older than they should get; but as many as there are days are kept,
+    whatever the clock says."""
     with _taking_away(store.folder):
         for old in find_all(store.folder)[: -store.keep_days]:
             if now - old.begun_at >= timedelta(days=store.keep_days):

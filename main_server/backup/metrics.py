@@ -1,7 +1,7 @@
-"""What Prometheus is told of backups: files for the node exporter to collect.
+"""The metrics that tell Prometheus of backups: files for the node exporter to collect.
 
-One is of the last run, whatever came of it; one of the last that went well, one of the last drill
-that did: what has failed since leaves both untouched.
+One file is about the last run, whatever came of it; one about the last run that went well, and one
+about the last drill that did: what has failed since leaves both untouched.
 """
 
 import time

@@ -1,5 +1,5 @@
-"""SQL for backups: the lock beside the nightly job, what the ledger has, and what a restored one
-must forget."""
+"""SQL for backups: the locks against the nightly job and others, the counts of the ledger, and what
+a restored one must forget."""
 
 from datetime import datetime
 
@@ -18,7 +18,8 @@ from main_server.store.tables import (
 
 
 def take_lock(connection: Connection, name: str, wait_seconds: int) -> bool:
-    """It is freed when the connection ends, which may be idle for a day."""
+    """Take a lock, which is freed when the connection ends. The connection may be idle for a
+    day."""
     connection.execute(text("SET SESSION wait_timeout = 86400"))
     values = {"name": name, "seconds": wait_seconds}
     taken: int | None = connection.scalar(text("SELECT GET_LOCK(:name, :seconds)"), values)
@@ -34,7 +35,7 @@ def count_messages(connection: Connection) -> int:
 
 
 def count_bytes(connection: Connection) -> int:
-    """What its tables take on the database's disk, about."""
+    """Count the bytes that the ledger's tables take on the database's disk, about."""
     query = (
         "SELECT COALESCE(SUM(data_length + index_length), 0) FROM information_schema.tables"
         " WHERE table_schema = DATABASE()"
@@ -43,7 +44,7 @@ def count_bytes(connection: Connection) -> int:
 
 
 def read_data_folder(connection: Connection) -> str:
-    """Where the database keeps its data, on its machine."""
+    """Return the folder in which the database keeps its data, on its machine."""
     return str(connection.scalar(text("SELECT @@datadir")))
 
 
@@ -52,7 +53,7 @@ def takes_no_changes(connection: Connection) -> bool:
 
 
 def is_empty(connection: Connection) -> bool:
-    """Whether there is nothing in it that a restore would lose."""
+    """Return whether there is nothing in the ledger that a restore would lose."""
     if not inspect(connection).has_table(messages.name):
         return True
     return not any(
@@ -66,7 +67,7 @@ def has_key_tables(connection: Connection, keys_schema: str) -> bool:
 
 
 def make_schema(engine: Engine, name: str) -> None:
-    """Anew: what was left there is gone. The name was checked by the settings."""
+    """Make the schema anew: what was left there is gone. The name was checked by the settings."""
     with engine.begin() as connection:
         connection.execute(text(f"DROP DATABASE IF EXISTS {name}"))
         options = "CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"
@@ -79,8 +80,9 @@ def drop_schema(engine: Engine, name: str) -> None:
 
 
 def forget_what_is_open(connection: Connection, now: datetime) -> None:
-    """Sessions and one-time tokens that have been ended or used since would be good again, and a
-    redrive would go over messages that it had done with."""
+    """Forget what is open in a restored ledger. Sessions and one-time tokens that have been ended
+    or used since would be good again, and a redrive would go over messages that it had done
+    with."""
     connection.execute(delete(sessions))
     connection.execute(delete(password_links))
     connection.execute(

@@ -1,6 +1,6 @@
-"""Bringing a ledger back from a backup, onto an empty machine; and trying it, which is a drill.
+"""Bring a ledger back from a backup, onto an empty machine; and try that, which is a drill.
 
-What a restored ledger has forgotten since must not come back to life: sessions, links and open
+Nothing that a restored ledger has forgotten since may come back to life: sessions, links and open
 enrolment tokens end with it, and redrives stop. What was revoked since comes back by the newest
 published list (`main_server.ca.recovery`), what is still in Redis by the reconciler. Destroyed keys
 are in no backup of the ledger; the keys' own one knows them as destroyed.
@@ -57,7 +57,7 @@ class Restored:
 
 
 def restore(engine: Engine, settings: Written, backup: Opened, tell: Tell) -> Restored:
-    """Into a schema that has no tables yet, or none with anything in them."""
+    """Restore a backup into a schema that has no tables yet, or none with anything in them."""
     started = time.monotonic()
     revision = backup.manifest.revision
     check_target(engine, settings, backup)
@@ -73,7 +73,8 @@ def restore(engine: Engine, settings: Written, backup: Opened, tell: Tell) -> Re
 
 
 def check_target(engine: Engine, settings: Written, backup: Opened) -> None:
-    """Whether it can be restored there: asked before anything is written, here or elsewhere."""
+    """Check that the backup can be restored there, before anything is written, here or elsewhere;
+    raise if it can't."""
     if not migrating.is_known(revision := backup.manifest.revision):
         raise ConfigurationError(f"{backup.backup.name} is of a later release ({revision})")
     with engine.connect() as connection:
@@ -83,7 +84,8 @@ def check_target(engine: Engine, settings: Written, backup: Opened) -> None:
 
 
 def drill(settings: Scratch, backup: Opened, tell: Tell) -> Restored:
-    """In a schema that is made for it and dropped. No migrations: some change the keys' tables."""
+    """Restore into a schema that is made for it and dropped. Run no migrations: some change the
+    keys' tables."""
     started = time.monotonic()
     name = settings.address().database
     assert name is not None
@@ -122,8 +124,8 @@ def _settle_down(connection: Connection, backup: Opened) -> None:
 
 
 def extract_files(backup: Opened, folder: Path) -> list[str]:
-    """The CA and the configuration, below a folder that isn't there yet, and that is private. With
-    root they are whose they were, by name, with the modes they had; else ours alone."""
+    """Extract the CA and the configuration into a new, private folder. If root runs it, the files
+    get the owners, by name, and the modes that they had; else they are ours alone."""
     demand_for_files(folder, backup.manifest)
     try:
         folder.mkdir(0o700)
@@ -141,7 +143,8 @@ def extract_files(backup: Opened, folder: Path) -> list[str]:
 
 
 def _give(member: tarfile.TarInfo, place: Path) -> None:
-    """Users have other numbers here; whose user isn't known here stays root's."""
+    """Give a file its owner by name, as users have other numbers here; what belongs to a user who
+    isn't known here stays root's."""
     with suppress(KeyError):
         owner, group = pwd.getpwnam(member.uname).pw_uid, grp.getgrnam(member.gname).gr_gid
         os.chown(place, owner, group, follow_symlinks=False)
@@ -150,8 +153,9 @@ def _give(member: tarfile.TarInfo, place: Path) -> None:
 
 
 def _put(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
-    """Whatever it says, nothing outside of the folder is written, and nothing over what is there.
-    By hand, since tarfile has its filters from Python 3.11.4 on only."""
+    """Write an archive's member. Whatever its name says, nothing outside of the folder is written,
+    and nothing over what is there. Done by hand, since tarfile has its filters from Python 3.11.4
+    on only."""
     place = folder / member.name
     if ".." in place.parts or not place.is_relative_to(folder):
         raise ConfigurationError(f"{member.name} leads out of the folder")

@@ -1,7 +1,7 @@
-"""Whether there is room for what is about to be written, before any of it is.
+"""Check that there is room for what is about to be written, before any of it is.
 
 A disk that is filled up stops the ledger that lives on it: a trial of a backup must never be what
-fills it. Of a database on another machine nothing can be told from here.
+fills it. About the disk of a database on another machine nothing can be told from here.
 """
 
 from pathlib import Path
@@ -15,13 +15,15 @@ from main_server.backup.content import FILES, LEDGER, Manifest, find_all
 
 LOCAL = ("127.0.0.1", "::1", "localhost")
 READ_IN = 1.5
-"""So many times what its tables took a ledger takes while it is read in: there is a log as well."""
+"""The factor by which a ledger takes more than its tables did while it is read in: there is a log
+as well."""
 EXPANDED = 10
-"""So many times the length of the dump, compressed, where nobody noted what its tables took."""
+"""The factor from the length of the compressed dump to what the tables took, where nobody noted
+that."""
 GROWN = 1.25
-"""So many times what the last backup took the next one may take."""
+"""The factor by which the next backup may take more than the last one."""
 SPARE = 64 * 2**20
-"""What is left to others, and to what takes more than it should."""
+"""The bytes that are left to others, and to what takes more than it should."""
 
 
 class NoRoom(Unavailable):
@@ -29,8 +31,8 @@ class NoRoom(Unavailable):
 
 
 def ledger_folder(connection: Connection, address: URL) -> Path | None:
-    """Where the database keeps its data, or the folder that this is in, behind which we may not
-    look; None if it is not on this machine."""
+    """Return the folder in which the database keeps its data, or the nearest one above it if we may
+    not look inside; None if it is not on this machine."""
     if address.host not in LOCAL:
         return None
     folder = Path(repository.read_data_folder(connection))
@@ -41,7 +43,8 @@ def ledger_folder(connection: Connection, address: URL) -> Path | None:
 
 
 def demand_for_backup(connection: Connection, folder: Path) -> None:
-    """By the last one; the first may take as much as the tables do."""
+    """Demand room for a backup, going by the last one; the first may take as much as the tables
+    do."""
     found = find_all(folder)
     wanted = found[-1].bytes * GROWN if found else repository.count_bytes(connection)
     _demand(folder, wanted + SPARE, "a backup")

@@ -1,10 +1,11 @@
-"""A stream, sealed in pieces as it comes: nothing of it lies anywhere readable.
+"""Seal a stream in pieces as it comes: nothing of it lies anywhere readable.
 
     gatepost-backup-1 <salt, hex> <part>\n      piece | piece | … | last piece
 
 Each piece is AES-256-GCM over a mebibyte. Its nonce is its number and whether it is the last, so
-none can be left out, cut off, repeated or moved; the line is bound to each of them. The key comes
-of the passphrase, stretched by scrypt with a salt of this backup, and is another for each part.
+none can be left out, cut off, repeated or moved; the line is bound to each of them. The key is
+derived from the passphrase, stretched by scrypt with a salt of this backup, and is another for each
+part.
 """
 
 import io
@@ -30,7 +31,7 @@ class Damaged(ConfigurationError):
 
 
 class BackupKey:
-    """What one backup is sealed by."""
+    """The key by which one backup is sealed."""
 
     def __init__(self, passphrase: bytes, salt: bytes) -> None:
         self.salt = salt
@@ -44,7 +45,8 @@ class BackupKey:
 
 
 class SealedWriter(io.RawIOBase):
-    """A file that takes what is readable, and writes what isn't. `bytes` were taken so far."""
+    """A file that takes readable bytes, and writes sealed ones. `bytes` is how many it has taken so
+    far."""
 
     def __init__(self, file: BinaryIO, key: BackupKey, part: str) -> None:
         super().__init__()
@@ -73,7 +75,8 @@ class SealedWriter(io.RawIOBase):
 
 
 def read_salt(file: BinaryIO) -> bytes:
-    """Of the backup that this part belongs to; the file is at its beginning again afterwards."""
+    """Return the salt of the backup that this part belongs to; the file is at its beginning again
+    afterwards."""
     form, _, rest = file.readline(_LINE_BYTES).partition(b" ")
     file.seek(0)
     try:
@@ -86,7 +89,7 @@ def read_salt(file: BinaryIO) -> bytes:
 
 
 def open_sealed(file: BinaryIO, key: BackupKey, part: str) -> Iterator[bytes]:
-    """What was written, piece by piece; each is what it was, or Damaged is raised."""
+    """Yield what was written, piece by piece; raise Damaged if a piece isn't what it was."""
     line = key.line(part)
     if file.readline(_LINE_BYTES) != line:
         raise Damaged(f"{file.name} is of another backup, or another part")

@@ -31,7 +31,8 @@ class Written(Database):
     """Who we are there."""
 
     def faults(self) -> list[str]:
-        """None without a password: the nightly unit isn't handed one, since it restores nothing."""
+        """Return no fault for a missing password: the nightly unit isn't handed one, since it
+        restores nothing."""
         return super().faults() if self.address().password else []
 
 
@@ -66,7 +67,8 @@ class Store(Block):
         return private_file_faults(self.passphrase_file)
 
     def try_passphrase(self) -> None:
-        """Raises ConfigurationError if it can't be read, or doesn't open the newest backup."""
+        """Check the passphrase; raise ConfigurationError if it can't be read, or doesn't open the
+        newest backup."""
         passphrase = read_passphrase(self.passphrase_file)
         assert passphrase is not None
         if self.folder.is_dir() and (made := find_all(self.folder)):
@@ -89,7 +91,8 @@ class BackupSettings(ServiceSettings):
 
     @model_validator(mode="after")
     def _apart(self) -> "BackupSettings":
-        """A drill drops its schema, whatever is in it."""
+        """Refuse a drill in a schema that is in use: a drill drops its schema, whatever is in
+        it."""
         if self.drill is None:
             return self
         names = {part.address().database for part in (self.database, self.restore) if part}

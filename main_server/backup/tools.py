@@ -1,7 +1,7 @@
 """The database's own programs for writing it out and reading it in, as child processes.
 
-What they need to sign in is handed to them in memory: it is in no argument, no environment and no
-file.
+The credentials that they need are handed to them in memory: they are in no argument, no environment
+and no file.
 """
 
 import os
@@ -28,11 +28,12 @@ _AS_OF_ONE_MOMENT = (
     "--net-buffer-length=1M",
 )
 ENDS = b"-- Dump completed"
-"""With this the last line of a whole dump begins."""
+"""The beginning of the last line of a whole dump."""
 OF_A_TABLE = b"DROP TABLE"
-"""With this a line of each table. By the first of them the dump has its moment."""
+"""The beginning of a line that each table has. By the first such line the dump has its moment."""
 _VERSIONED, _DEFINER = b"/*!50013 ", re.compile(rb"DEFINER=`[^`]*`@`[^`]*` ")
-"""Of a view, in a line of its own. No row can look so: its own line ends are escaped."""
+"""The marks of a view's definer, in a line of its own. No row can look so: its own line ends are
+escaped."""
 
 
 class ToolFailed(Unavailable):
@@ -40,8 +41,8 @@ class ToolFailed(Unavailable):
 
 
 def dump(address: URL) -> Generator[bytes]:
-    """All tables and views of the schema, as SQL, all of one moment. A view will be theirs who read
-    it in: only they are sure to be there."""
+    """Yield all tables and views of the schema, as SQL, all of one moment. A view will belong to
+    whoever reads it in: no other user is sure to be there."""
     with _options(address) as options, TemporaryFile() as said:
         command = [_find(_DUMPS), f"--defaults-extra-file=/dev/fd/{options}", *_AS_OF_ONE_MOMENT]
         with subprocess.Popen(
@@ -83,7 +84,7 @@ def load(address: URL, sql: Iterable[bytes]) -> None:
 
 @contextmanager
 def _options(address: URL) -> Iterator[int]:
-    """An options file that lies nowhere: its descriptor."""
+    """Yield the descriptor of an options file that lies nowhere."""
     said = {
         "host": address.host,
         "port": address.port,

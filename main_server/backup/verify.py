@@ -1,4 +1,4 @@
-"""Reading a backup as a whole: each piece is what was written, none is missing, and the dump in it
+"""Read a backup as a whole: each piece is what was written, none is missing, and the dump in it
 came to its end."""
 
 import zlib
@@ -12,7 +12,7 @@ _TAIL_BYTES = 200
 
 
 def verify(backup: Opened, tell: Callable[[int], object]) -> None:
-    """Raises Damaged."""
+    """Read all parts; raise Damaged if one isn't whole."""
     for _ in read_ledger(backup, tell):
         pass
     for piece in backup.read(FILES):
@@ -20,7 +20,7 @@ def verify(backup: Opened, tell: Callable[[int], object]) -> None:
 
 
 def read_ledger(backup: Opened, tell: Callable[[int], object]) -> Iterator[bytes]:
-    """The SQL of it. `tell` is called with how much was read of what is in the folder."""
+    """Yield the ledger's SQL. `tell` is called with how much of the folder's files was read."""
     unsqueeze, tail = zlib.decompressobj(), b""
     try:
         for piece in backup.read(LEDGER):

@@ -1,1 +1,1 @@
-"""What the main server adds to `gatepost`."""
+"""The commands that the main server adds to `gatepost`."""

@@ -1,4 +1,4 @@
-"""What `gatepost anchor …` and `gatepost cert register` do, and say."""
+"""The work of `gatepost anchor …` and `gatepost cert register`, and what they print."""
 
 from datetime import UTC, datetime
 from pathlib import Path

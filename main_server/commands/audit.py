@@ -1,4 +1,4 @@
-"""What `gatepost audit …` does, and says."""
+"""The work of `gatepost audit …`, and what it prints."""
 
 import json as json_
 from datetime import datetime
@@ -37,7 +37,7 @@ def query_of(
     subject: str | None,
     days: tuple[datetime | None, datetime | None],
 ) -> Query:
-    """What somebody at a shell asks for; said in words if it can't be."""
+    """Return the query of somebody at a shell; say in words why it can't be made."""
     with in_words(_LOOK):
         check_names(domain)
         return Query(domain, filters_of(actor, action, subject), times_of(*days))

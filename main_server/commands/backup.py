@@ -1,4 +1,4 @@
-"""What `gatepost backup …` does, and says."""
+"""The work of `gatepost backup …`, and what it prints."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -150,7 +150,7 @@ def _folder(settings: BackupSettings) -> Path:
 
 
 def _owner(settings: BackupSettings) -> Owner | None:
-    """Whose the backups are, and what is said of them."""
+    """Return the owner of the backups, and of what is said of them."""
     folder = settings.store.folder
     return owner_of(folder) if folder.is_dir() else None
 
@@ -162,13 +162,13 @@ def _open(settings: BackupSettings, name: str | None) -> Opened:
 
 
 def _length(opened: Opened) -> int:
-    """Of the ledger, as it is read."""
+    """Return the length of the ledger, as it is read."""
     return opened.manifest.lengths[LEDGER]
 
 
 @contextmanager
 def _bar(words: str, total: int | None, *, shown: bool) -> Iterator[Callable[[int], object]]:
-    """On a terminal only."""
+    """Show a progress bar, on a terminal only; yield the function that advances it."""
     screen = Console(stderr=True)
     columns = TextColumn(words), BarColumn(), DownloadColumn(), TimeElapsedColumn()
     with Progress(*columns, console=screen, disable=not (shown and screen.is_terminal)) as bar:

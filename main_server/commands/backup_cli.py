@@ -1,6 +1,6 @@
 """`gatepost backup`: create, list, verify, restore, drill.
 
-Declarations only: `gatepost --help` imports this module, so what they need is imported in them.
+Declarations only: `gatepost --help` imports this module, so each command imports what it needs.
 """
 
 from pathlib import Path

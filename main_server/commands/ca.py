@@ -1,4 +1,4 @@
-"""What `gatepost ca …` and `gatepost crl …` do, and say."""
+"""The work of `gatepost ca …` and `gatepost crl …`, and what they print."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -31,7 +31,7 @@ _LOOK = "`gatepost ca status` shows what there is."
 
 
 def init(config: Path | None, *, json: bool) -> None:
-    """Needs no ledger: nothing is issued yet."""
+    """Make the CA. This needs no ledger: nothing is issued yet."""
     with in_words(_LOOK):
         folder = load(CaOnly, config).ca.folder
         made = founding.init_authority(folder, utc_now())
@@ -119,7 +119,8 @@ def retire(config: Path | None, *, yes: bool, dry_run: bool, json: bool) -> None
 
 
 def _clear(ca: Opened, output: Output, *, dry_run: bool) -> None:
-    """It was interrupted after the key had gone, which is the last but one thing to be done."""
+    """Finish a retirement that was interrupted after the key had gone, which is the last step but
+    one."""
     if dry_run or not founding.retire(ca.settings.ca.folder):
         raise NotFound("No intermediate is retiring.")
     words = "What was left of it is gone. Give all peers the CA file of `gatepost ca pins`."
@@ -153,7 +154,8 @@ def publish(config: Path | None, *, json: bool) -> None:
 
 
 def _follow(ca: Opened, action: str, made: Authority) -> None:
-    """The files have changed: audit log, lists and those who read them follow."""
+    """Have the audit log, the lists and those who read them follow the files, which have
+    changed."""
     entry, now = Entry(actor(), action, f"issuer {made.kid}"), datetime.now(UTC)
     transact(ca.engine, lambda c: audit.append(c, entry, now))
     revocation.renew_lists(ca.engine, ca.authorities.all, now)

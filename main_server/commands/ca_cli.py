@@ -1,6 +1,6 @@
 """`gatepost ca`, `gatepost crl`, and the operator's part of `gatepost cert`.
 
-Declarations only: `gatepost --help` imports this module, so what they need is imported in them.
+Declarations only: `gatepost --help` imports this module, so each command imports what it needs.
 They work on the ledger and the CA's folder, so they do it with the main server down.
 """
 

@@ -1,4 +1,5 @@
-"""What a command of the CA works with: the ledger, the intermediates, and those who must hear."""
+"""The things that a command of the CA works with: the ledger, the intermediates, and those who must
+hear."""
 
 import asyncio
 import os
@@ -42,9 +43,9 @@ class Opened:
         return Authorities(self.settings.ca.folder, self.settings.ca.public_url)
 
     def publish(self) -> bool:
-        """Writes the file and tells Redis. Where that fails, main servers do it when they run.
+        """Write the file and tell Redis. Where that fails, main servers do it when they run.
 
-        Whether Redis was told.
+        Return whether Redis was told.
         """
         file, now = self.settings.ca.crl_file, datetime.now(UTC)
         try:
@@ -75,7 +76,7 @@ class Opened:
 def opened(
     config: Path | None, look: str = "`gatepost cert list` shows what there is."
 ) -> Iterator[Opened]:
-    """`look` is said to who names what isn't there."""
+    """Open what the command works with. `look` is said to whoever names what isn't there."""
     forbid_core_dumps()
     with in_words(look):
         settings = load(CaOnly, config)
@@ -84,13 +85,14 @@ def opened(
 
 
 def end(*, told: bool) -> None:
-    """The command's end: a script, too, is to know when not all have heard of what was done."""
+    """End the command: a script, too, is to know when not all have heard of what was done."""
     if not told:
         raise typer.Exit(EXIT_OF_KIND["unheard"])
 
 
 def actor() -> str:
-    """Whom the audit log names: the user at this shell, by the system's word, not the shell's."""
+    """Return whom the audit log names: the user at this shell, by the system's word, not the
+    shell's."""
     try:
         return f"shell:{pwd.getpwuid(os.getuid()).pw_name}"
     except KeyError:
@@ -101,7 +103,7 @@ DRY_RUN = "--dry-run shows what it would do"
 
 
 def confirm(question: str, *, yes: bool, instead: str = DRY_RUN) -> None:
-    """Where it hurts: asks at a terminal, and elsewhere wants to be told."""
+    """Ask at a terminal before something that hurts; elsewhere demand --yes."""
     if yes:
         return
     if not sys.stdin.isatty():

@@ -1,4 +1,4 @@
-"""What the operator's part of `gatepost cert …` does, and says."""
+"""The work of the operator's part of `gatepost cert …`, and what it prints."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What `gatepost db upgrade`, `gatepost db current` and `gatepost db grant` do."""
+"""The work of `gatepost db upgrade`, `gatepost db current` and `gatepost db grant`."""
 
 from collections.abc import Callable
 from functools import partial
@@ -77,7 +77,7 @@ def _settings(config: Path | None) -> DatabaseOnly:
 
 
 def _reason(error: SQLAlchemyError) -> str:
-    """The driver's own words: they name hosts, tables and rights, never a value."""
+    """Return the driver's own words: they name hosts, tables and rights, never a value."""
     return str(getattr(error, "orig", None) or type(error).__name__)
 
 

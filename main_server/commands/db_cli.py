@@ -1,6 +1,6 @@
 """The commands that the main server adds to `gatepost`: `gatepost db upgrade|current|grant`.
 
-Declarations only: `gatepost --help` imports this module, so what they need is imported in them.
+Declarations only: `gatepost --help` imports this module, so each command imports what it needs.
 """
 
 from enum import StrEnum

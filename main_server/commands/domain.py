@@ -1,4 +1,4 @@
-"""What `gatepost domain …` does, and says."""
+"""The work of `gatepost domain …`, and what it prints."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ from main_server.tenants.domains.seeding import read_domains
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What an option said; None where it was not given."""
+    """The values of the options; None where one was not given."""
 
     queue_prefix: str | None
     max_undelivered: int | None
@@ -32,8 +32,8 @@ class Given:
     time_zone: str | None = None
 
     def over(self, settings: DomainSettings) -> DomainSettings:
-        """With what was given instead; an empty prefix or zone and no days take back what was
-        set."""
+        """Return the settings with what was given instead; an empty prefix or zone and no days take
+        back what was set."""
         prefix, most, days = self.queue_prefix, self.max_undelivered, self.retention_days
         zone = self.time_zone
         return DomainSettings(

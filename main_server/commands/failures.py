@@ -1,4 +1,4 @@
-"""What goes wrong in a command of ours, in the command's words and exit codes."""
+"""Turn what goes wrong in a command of ours into the command's words and exit codes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ _UNKNOWN_COLUMN = 1054
 
 @contextmanager
 def in_words(where_to_look: str) -> Iterator[None]:
-    """`where_to_look` is the hint of what can't be found."""
+    """Turn errors into failures; `where_to_look` is the hint for what can't be found."""
     try:
         yield
     except ConfigurationError as error:
@@ -42,7 +42,8 @@ def _hint(error: ConfigurationError) -> str | None:
 
 
 def _ledger_failure(error: SQLAlchemyError) -> Failure:
-    """The driver's own words: they name hosts, tables and rights, never a value."""
+    """Return the failure in the driver's own words: they name hosts, tables and rights, never a
+    value."""
     reason = getattr(error, "orig", None)
     code = reason.args[0] if reason is not None and reason.args else None
     if isinstance(error, ProgrammingError) or code == _UNKNOWN_COLUMN:

@@ -1,4 +1,4 @@
-"""What `gatepost queue pause|resume` and `gatepost intake …` do, and say."""
+"""The work of `gatepost queue pause|resume` and `gatepost intake …`, and what they print."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -79,7 +79,7 @@ def whose(domain: str | None, *, everywhere: bool) -> str:
 
 
 def paused_in_words(pause: Pause, now: datetime) -> str:
-    """For operators; who isn't one is told less."""
+    """Say a pause in words for operators; others are told less."""
     since = pause.since.replace(tzinfo=UTC)
     return (
         f"paused since {since:%Y-%m-%d %H:%M:%S} UTC ({ago(since, now)})"
@@ -88,8 +88,8 @@ def paused_in_words(pause: Pause, now: datetime) -> str:
 
 
 def now_of(engine: Engine) -> datetime:
-    """By the ledger, whatever the shell's clock says: what came before it is meant, and what is due
-    at it is due."""
+    """Return the ledger's time, whatever the shell's clock says: what came before it is meant, and
+    what is due at it is due."""
     return transact(engine, read_time).replace(tzinfo=UTC)
 
 
@@ -131,7 +131,7 @@ def _subject(what: str, name: str) -> str:
 
 
 def _domain(engine: Engine, name: str) -> dict[str, str | None]:
-    """Raises NotFound."""
+    """Return the domain, or all of them, for a pause; raise NotFound if there is no such domain."""
     if name == EVERYWHERE:
         return {EVERYWHERE: None}
     if name != INFRASTRUCTURE_DOMAIN:

@@ -1,6 +1,6 @@
 """`gatepost intake`: pause, resume, list.
 
-Declarations only: `gatepost --help` imports this module, so what they need is imported in them.
+Declarations only: `gatepost --help` imports this module, so each command imports what it needs.
 """
 
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""What `gatepost keys …` does, and says."""
+"""The work of `gatepost keys …`, and what it prints."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
@@ -176,5 +176,5 @@ def _warn(words: str) -> None:
 
 
 def _now() -> datetime:
-    """This machine's time, beside which the ledger's is held."""
+    """Return this machine's time, beside which the ledger's is held."""
     return datetime.now(UTC).replace(tzinfo=None)

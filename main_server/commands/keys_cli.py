@@ -1,6 +1,6 @@
 """`gatepost keys`: list, rotate, destroy, reencrypt, backup, restore.
 
-Declarations only: `gatepost --help` imports this module, so what they need is imported in them. No
+Declarations only: `gatepost --help` imports this module, so each command imports what it needs. No
 command ever shows a key.
 """
 

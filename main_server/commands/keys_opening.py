@@ -1,4 +1,4 @@
-"""What a command on keys works with."""
+"""The things that a command on keys works with."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What `gatepost message why` does, and says."""
+"""The work of `gatepost message why`, and what it prints."""
 
 import asyncio
 from collections.abc import Sequence
@@ -52,7 +52,8 @@ async def _ask(
 async def _ask_queues(
     queues: Queues, names: Sequence[str | None], message_id: UUID, now: datetime
 ) -> Story:
-    """While the ledger is away it can't say which queues there are, either."""
+    """Ask the queues alone: while the ledger is away it can't say which queues there are,
+    either."""
     story = await story_in_queue(queues, names, message_id, None, now, ledger_answers=False)
     if story is None:
         raise Failure(

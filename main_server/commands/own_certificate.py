@@ -1,7 +1,7 @@
-"""The main server's own certificate, renewed where its CA is.
+"""Renew the main server's own certificate where its CA is.
 
-It calls nobody, so it can't ask over mutual TLS as the others do. What is asked and proved is the
-same.
+A main server calls nobody, so it can't ask over mutual TLS as the others do. It asks for the same,
+and proves the same.
 """
 
 from datetime import UTC, datetime
@@ -44,6 +44,7 @@ def renew_own(config: Path, files: Files, *, only_if_due: bool) -> bool:
             return {"cert": made.chain_pem.decode(), "ca": pins.decode()}
 
         def settle(_new: Files) -> None:
-            """Nobody has to know it: who calls a main server asks for its role alone."""
+            """Do nothing. Nobody has to know the certificate: whoever calls a main server asks for
+            its role alone."""
 
         return replace(files, ask, settle, only_if_due=only_if_due)

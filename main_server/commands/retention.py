@@ -1,4 +1,5 @@
-"""What `gatepost retention …` does, and says; what a run does is in night.py."""
+"""The work of `gatepost retention …`, and what it prints; what a run does is in
+retention_night.py."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What `gatepost retention run` and `gatepost retention prove` do, and say."""
+"""The work of `gatepost retention run` and `gatepost retention prove`, and what they print."""
 
 import time
 from collections.abc import Iterator
@@ -59,7 +59,8 @@ def run(config: Path | None, confirmed: str | None, *, dry_run: bool, json: bool
 
 
 def prove(config: Path | None, *, json: bool) -> None:
-    """As of the last whole run: what has come due since, the next one takes away."""
+    """Prove that nothing was left past its day as of the last whole run: the next run takes away
+    what has come due since."""
     output = Output(json=json)
     with _opened(config) as place:
         behind = transact(place.engine, is_behind)
@@ -81,7 +82,7 @@ def prove(config: Path | None, *, json: bool) -> None:
 
 
 def is_behind(connection: Connection) -> str | None:
-    """Why what the last run has left can't be relied on; None if it can."""
+    """Return why the outcome of the last run can't be relied on; None if it can."""
     latest, done = runs.latest_runs(connection, 1), runs.last_done(connection)
     if done is None:
         return "There was no whole run yet."
@@ -97,7 +98,7 @@ def is_behind(connection: Connection) -> str | None:
 
 
 def _went_by(connection: Connection, run: Run) -> Policies:
-    """The days that it had, and the holds that were on when it began."""
+    """Return the days that the run had, and the holds that were on when it began."""
     return holds.held_at(connection, from_text(run.policies), run.started_at)
 
 
@@ -122,7 +123,7 @@ def _opened(config: Path | None) -> Iterator[Place]:
 
 @contextmanager
 def _later() -> Iterator[None]:
-    """What another time may go well is no refusal."""
+    """Turn errors that may be gone another time into "unavailable", which is no refusal."""
     try:
         yield
     except (AnotherRuns, Busy, InTheWay) as error:

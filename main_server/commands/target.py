@@ -1,4 +1,4 @@
-"""Which certificates a command is about: of a name, or one of them."""
+"""The certificates that a command is about: all those of a name, or one of them."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -34,4 +34,5 @@ def _declared(
 
 
 with_target = spread(_declared)
-"""Give a command the parameters that say which; it gets them as its first argument, a Target."""
+"""Give a command the parameters that say which certificates; it gets them as its first argument, a
+Target."""

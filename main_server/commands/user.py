@@ -1,4 +1,4 @@
-"""What `gatepost user …` does, and says."""
+"""The work of `gatepost user …`, and what it prints."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ from main_server.store.database import open_ledger, transact
 
 BREAK_GLASS = timedelta(minutes=15)
 PATH = "/password/"
-"""Of the portal's page to which a link leads; the secret follows."""
+"""The path of the portal's page to which a link leads; the secret follows."""
 
 
 def create(
@@ -74,7 +74,8 @@ def reset_second_step(config: Path | None, text: str, *, json: bool) -> None:
 def change(
     config: Path | None, text: str, role: UserRole | None, clients: list[str] | None, *, json: bool
 ) -> None:
-    """`clients` are all of them; None leaves them as they are."""
+    """Change a person's rights. `clients` are all of theirs from now on; None leaves them as they
+    are."""
     if role is None and clients is None:
         raise Failure("usage", "Say what is to change: --role, --client or --no-clients.")
 

@@ -1,8 +1,8 @@
 """`gatepost user`: create, list, change, disable, enable, reset, reset-second-step, sign-out,
 break-glass.
 
-Declarations only: `gatepost --help` imports this module, so what they need is imported in them.
-No password is ever an argument: people set theirs by a link that is good for one time.
+Declarations only: `gatepost --help` imports this module, so each command imports what it needs. No
+password is ever an argument: people set theirs by a link that is good for one time.
 """
 
 from typing import Annotated

@@ -1,1 +1,1 @@
-"""How the gateway fares: figures to watch, the overview, and reports."""
+"""The health of the gateway: figures to watch, the overview, and reports."""

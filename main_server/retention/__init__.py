@@ -1,1 +1,2 @@
-"""Retention: what is older than its domain or client is kept for goes, row and key, for good."""
+"""Retention: messages that are older than their domain or client keeps them go, row and key, for
+good."""

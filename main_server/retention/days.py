@@ -10,7 +10,7 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The ids of a stretch of time: from the first one, up to but without the end."""
+    """The ids of a stretch of time: from the first one, up to but not including the end."""
 
     first: bytes
     end: bytes
@@ -34,7 +34,8 @@ def day_of(message_id: bytes) -> date:
 
 
 def last_day_in(partition: str) -> date | None:
-    """Of the partition that is named after it; None of the one that has no end."""
+    """Return the last day in the partition, which is named after it; None for the one without an
+    end."""
     if len(partition) != len("p20260101") or not partition[1:].isdigit():
         return None
     return datetime.strptime(partition[1:], "%Y%m%d").replace(tzinfo=UTC).date()

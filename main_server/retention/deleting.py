@@ -1,7 +1,7 @@
-"""Deleting what can't be dropped whole: a few rows at a time, each with all that belongs to it.
+"""Delete what can't be dropped whole: a few rows at a time, each with all that belongs to it.
 
-After each few as long a pause as they took, so that senders and workers get on. In the transaction
-that deletes it is asked again whether these may go.
+After each few comes a pause as long as they took, so that senders and workers get on. The
+transaction that deletes asks again whether these may go.
 """
 
 import time
@@ -23,7 +23,8 @@ _LONGEST_PAUSE = 1.0
 
 
 def delete_part(engine: Engine, run_id: str, part: Part, today: date, patience: Patience) -> int:
-    """Returns how many messages have gone. The claims on their Idempotency-Keys go with them."""
+    """Delete a client's day, with the claims on its Idempotency-Keys; return how many messages have
+    gone."""
     gone = 0
     delete = partial(_delete_messages, run_id=run_id, part=part, today=today)
     while count := _unhurried(engine, delete, patience):
@@ -34,8 +35,8 @@ def delete_part(engine: Engine, run_id: str, part: Part, today: date, patience: 
 
 
 def delete_orphans(engine: Engine, last: date, patience: Patience) -> int:
-    """Attempts of messages that had gone when they were settled: of each day up to this one, as
-    others may keep messages of it for longer."""
+    """Delete attempts of messages that had gone when they were settled: on each day up to `last`,
+    as others may keep messages of that day for longer."""
     gone = 0
     for day in transact(engine, lambda c: list(repository.days_with_attempts(c, last))):
         delete = partial(_delete_orphans, span=span_of(day))
@@ -57,7 +58,8 @@ def _delete_messages(connection: Connection, run_id: str, part: Part, today: dat
 
 
 def _delete_claims(connection: Connection, part: Part, today: date) -> int:
-    """Where no message is left. A row may have come since the plan, into a day without any."""
+    """Delete claims where no message is left. A row may have come since the plan, into a day
+    without any."""
     span = span_of(part.day)
     if not _may_go(connection, part, today):
         return 0
@@ -72,7 +74,8 @@ def _delete_orphans(connection: Connection, span: Span) -> int:
 
 
 def _may_go(connection: Connection, part: Part, today: date) -> bool:
-    """Whoever sets a hold waits until this transaction has ended, or has come before it."""
+    """Return whether the day may still go. Whoever sets a hold waits until this transaction has
+    ended, or has come before it."""
     holds.share(connection)
     return holds.read_policies(connection).is_due(part.client_id, part.day, today)
 

@@ -1,4 +1,4 @@
-"""How long messages are kept, as the portal and scripts get it. Pure."""
+"""The documents that tell the portal and scripts how long messages are kept. Pure."""
 
 from datetime import UTC, date, datetime, time
 from uuid import UUID

@@ -19,7 +19,8 @@ from main_server.tenants import hold_repository as holds
 
 
 def destroy_keys(engine: Engine, run_id: str, part: Part, today: date, now: datetime) -> bool:
-    """False if something has come in between: a hold, or a message that is not gone."""
+    """Destroy the day's data keys; return False if a hold, or a message that is not gone, has come
+    in between."""
 
     def work(connection: Connection) -> bool:
         holds.share(connection)

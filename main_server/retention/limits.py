@@ -1,7 +1,7 @@
-"""What makes a deletion doubtful. Pure: an objection is a sentence for whoever runs it.
+"""The objections to a deletion that is doubtful. Pure: each is a sentence for whoever runs it.
 
-Clocks that disagree can't be argued with. All else can be confirmed, by the code of what was shown:
-a clock that both have, too, since somebody may know what day it is.
+Clocks that disagree can't be argued with. All else can be confirmed by the code of what was shown,
+even a day that both clocks agree on, since somebody may know what day it is.
 """
 
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ from main_server.tenants.policy import Policies
 
 CLOCKS_MAY_DIFFER = timedelta(minutes=5)
 MUCH_SHORTER = 2
-"""Kept for less than this part of before."""
+"""The factor by which a time must have shrunk to be much shorter than before."""
 
 
 class ClockDoubted(GatepostError):
@@ -33,10 +33,11 @@ def demand_sane(ours: datetime, ledgers: datetime) -> None:
 
 
 def out_of_step(last_run: datetime | None, now: datetime, limits: Limits) -> list[str]:
-    """The last run knew what day it was, whatever came of it: it had passed these limits. The lake
-    doesn't, if the pipeline has gone by the same clock an hour ago, and caught up.
+    """Return the objection if the last run is in the future or too long ago. The last run knew what
+    day it was, whatever came of it: it had passed these limits. The lake doesn't, if the pipeline
+    has gone by the same clock an hour ago, and caught up.
 
-    It is asked even where nothing would go: what passes is what the next run is measured by.
+    This is asked even where nothing would go: what passes is what the next run is measured by.
     """
     if last_run is None:
         return []
@@ -56,7 +57,7 @@ def out_of_step(last_run: datetime | None, now: datetime, limits: Limits) -> lis
 def objections(
     plan: Plan, policies: Policies, before: Policies | None, limits: Limits
 ) -> list[str]:
-    """`before`: what the last whole run went by."""
+    """Return what is doubtful about the plan; `before` is what the last whole run went by."""
     return [
         *_too_many(plan, limits),
         *_too_far_ahead(plan, limits),
@@ -65,7 +66,8 @@ def objections(
 
 
 def restored_since(restored: datetime | None, last_run: datetime | None) -> list[str]:
-    """What was set after the backup was made isn't in the ledger, and nothing in it says so."""
+    """Return the objection if the ledger was restored since the last run: what was set after the
+    backup was made isn't in the ledger, and nothing in it says so."""
     if restored is None or (last_run is not None and restored <= last_run):
         return []
     return [
@@ -86,8 +88,9 @@ def _too_many(plan: Plan, limits: Limits) -> list[str]:
 
 
 def _too_far_ahead(plan: Plan, limits: Limits) -> list[str]:
-    """The lake knows what day it was last night. Two clocks that ran ahead together don't. Days
-    that are yet to come were published by a clock that ran ahead, and say nothing."""
+    """Return the objection if the lake's last day is too long ago: the lake knows what day it was
+    last night. Two clocks that ran ahead together don't. Days that are yet to come were published
+    by a clock that ran ahead, and say nothing."""
     if not plan.parts:
         return []
     if plan.last_published is None:

@@ -1,7 +1,8 @@
-"""What Prometheus is told of retention: two files for the node exporter to collect.
+"""The metrics that tell Prometheus of retention: two files for the node exporter to collect.
 
-One is of the last run or proof, whatever came of it; one of the last run that went well, which
-stays when one fails. So "nothing was proven for 26 hours" shows, whatever has happened since.
+One file is about the last run or proof, whatever came of it; the other is about the last run that
+went well, and stays when one fails. So "nothing was proven for 26 hours" shows, whatever has
+happened since.
 """
 
 from datetime import UTC

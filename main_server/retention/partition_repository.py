@@ -1,7 +1,7 @@
 """SQL for partitions, for the locks under which one is dropped, and for who is in the way.
 
-While the tables are locked nobody else reads or writes them, so all that is asked then is answered
-out of an index, and nobody waits for the locks for longer than a second.
+While the tables are locked nobody else reads or writes them. So everything that is asked under the
+locks is answered from an index, and nobody waits for the locks for longer than a second.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,8 @@ _LOCKED = (
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """It has what is of its last day, and of those before it back to the partition before.
+    """A partition: it has the rows of its last day, and of the days before it back to the partition
+    before.
 
     `rows` and `bytes` are the server's estimates."""
 
@@ -33,7 +34,7 @@ class Partition:
 
 
 def list_partitions(connection: Connection) -> list[Partition]:
-    """Those that are a day, the oldest first."""
+    """Return the partitions that are a day, the oldest first."""
     query = text(
         "SELECT table_name, partition_name, table_rows, data_length + index_length"
         " FROM information_schema.partitions WHERE table_schema = DATABASE()"
@@ -45,7 +46,7 @@ def list_partitions(connection: Connection) -> list[Partition]:
 
 
 def clients_in(connection: Connection, partition: str) -> list[str]:
-    """A look into the index for each."""
+    """Return the clients that have messages in the partition: one look into the index for each."""
     query = f"SELECT DISTINCT client_id FROM {_in(partition)} FORCE INDEX (ix_messages_client)"
     return list(connection.execute(text(query)).scalars())
 
@@ -70,7 +71,8 @@ def has_messages_in(connection: Connection, span: Span) -> bool:
 
 
 def lock_tables(connection: Connection) -> None:
-    """Waits for a second at most, for those who use them now; in that time new ones wait, too."""
+    """Lock the tables, waiting a second at most for those who use them now; new users wait
+    meanwhile, too."""
     connection.execute(text("SET SESSION lock_wait_timeout = 1"))
     connection.execute(text(_LOCKED))
 
@@ -86,11 +88,13 @@ def unlock_tables(connection: Connection) -> None:
 
 
 def open_snapshots(connection: Connection) -> dict[tuple[int, str], str]:
-    """Transactions of others that see the ledger as it was when they began; each with who it is.
+    """Return the transactions of others that see the ledger as it was when they began, each with
+    who it is.
 
-    All of ours read what is committed. A backup doesn't: it would break off if a partition that it
-    is about to read were dropped, and if it reads one, the drop waits for it. Who is at a schema
-    that isn't ours is somebody else's application; who is at none may be about to read any.
+    All of our own read what is committed. A backup doesn't: it would break off if a partition that
+    it is about to read were dropped, and the drop waits for it while it reads one. A connection
+    that uses a schema that isn't ours is somebody else's application; one that uses none may be
+    about to read any.
     """
     query = text(
         "SELECT t.trx_mysql_thread_id, CAST(t.trx_started AS CHAR), p.user"
@@ -106,7 +110,7 @@ def open_snapshots(connection: Connection) -> dict[tuple[int, str], str]:
 
 
 def _in(partition: str) -> str:
-    """Its name is a date, nothing that was sent."""
+    """Return the SQL that names the partition. Its name is a date, nothing that was sent."""
     if last_day_in(partition) is None:
         raise ValueError("not a partition of ours")
     return f"messages PARTITION ({partition})"

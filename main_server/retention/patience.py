@@ -1,4 +1,4 @@
-"""How long a run waits for others: for a backup's snapshot to end, for a lock to be had."""
+"""The patience of a run: how long it waits for a backup's snapshot to end, or for a lock."""
 
 import time
 
@@ -16,22 +16,23 @@ class InTheWay(GatepostError):
 
 
 class Patience:
-    """For one run, all of its waiting together."""
+    """The patience of one run, for all of its waiting together."""
 
     def __init__(self, seconds: float) -> None:
         self._left = seconds
         self._looked = 0.0
 
     def wait(self, seconds: float, reason: str) -> None:
-        """Raises InTheWay once all of it is used up."""
+        """Wait; raise InTheWay once all patience is used up."""
         self._demand_some(reason)
         begun = time.monotonic()
         time.sleep(min(seconds, self._left))
         self._left -= time.monotonic() - begun
 
     def wait_for_snapshots(self, engine: Engine) -> None:
-        """What is seen in two looks, a second apart, is a snapshot; what is gone by then was one
-        statement, and others that came meanwhile are not waited for."""
+        """Wait until the open snapshots have ended. Whatever is seen in two looks, a second apart,
+        is a snapshot; whatever is gone by the second was one statement, and others that came
+        meanwhile are not waited for."""
         if time.monotonic() - self._looked < _LOOK_AGAIN:
             return
         seen = transact(engine, repository.open_snapshots)

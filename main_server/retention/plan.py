@@ -1,6 +1,6 @@
-"""What is to go: by client and day, and which partitions with all that is in them.
+"""The plan of what is to go: by client and day, and which partitions with all that is in them.
 
-Looked at are days that are due alone: what a plan costs follows what goes, and not what is kept.
+Only days that are due are looked at: what a plan costs follows what goes, and not what is kept.
 """
 
 import hashlib
@@ -47,23 +47,25 @@ class Part:
 
     @property
     def waiting(self) -> int:
-        """They stay until they have ended: begun anew by a redrive, or a fault (I5)."""
+        """The messages that stay until they have ended: begun anew by a redrive, or a fault
+        (I5)."""
         return self.messages.get(WAITING, 0)
 
     @property
     def goes(self) -> int:
-        """Messages that this run takes away."""
+        """The messages that this run takes away."""
         return self.count - self.waiting if self.sealed else 0
 
     @property
     def keys_go(self) -> int:
-        """Once no message is left. Where there was none, no day need be sealed for it."""
+        """The keys that go, once no message is left. Where there was none, the day need not be
+        sealed for it."""
         return 0 if self.waiting or (self.count and not self.sealed) else self.keys
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A partition of which nothing has to stay: the days after `after`, up to its last one."""
+    """A partition in which nothing has to stay: the days after `after`, up to its last one."""
 
     name: str
     after: date
@@ -75,13 +77,13 @@ class Plan:
     today: date
     parts: list[Part]
     held: list[str]
-    """Clients of whom something would go, were they not on legal hold."""
+    """Clients that would lose something if they were not on legal hold."""
     whole: list[Whole]
     message_bytes: int
-    """About as much as a message takes on the disk."""
+    """The bytes that a message takes on the disk, about."""
     messages_in_all: int
     last_published: date | None
-    """Before today."""
+    """The last published day before today."""
     lake_folders: list[date]
     """Days that are past the lake's own, longer time: the pipeline takes them away."""
 
@@ -106,7 +108,8 @@ class Plan:
 
     @property
     def code(self) -> str:
-        """Of exactly this, on this day: who confirms it has seen it."""
+        """The code of exactly this plan, on this day: whoever confirms with it has seen the
+        plan."""
         parts = [f"{part.client_id} {part.day} {part.goes} {part.keys_go}" for part in self.parts]
         said = "\n".join([str(self.today), *parts])
         return hashlib.sha256(said.encode()).hexdigest()[:8]
@@ -154,7 +157,8 @@ def _whole(
 def _due_days(
     connection: Connection, policies: Policies, today: date, held: set[str]
 ) -> Iterator[tuple[Pair, int]]:
-    """Each with how many keys it has; in the order of days, then of clients."""
+    """Yield each day that is due with how many keys it has, in the order of days, then of
+    clients."""
     widest = last_due(policies.shortest, today)
     keyed: dict[str, dict[date, int]] = {}
     for (client_id, day), count in keys.count_by_day(connection, widest).items():
@@ -177,7 +181,8 @@ def _due_days(
 def _days_with_messages(
     connection: Connection, client_id: str, first: bytes | None, last: date
 ) -> Iterator[date]:
-    """From day to day along the index: what is between them isn't read."""
+    """Yield the days with messages, going from day to day along the index: what is between them
+    isn't read."""
     while first is not None and day_of(first) <= last:
         day = day_of(first)
         yield day
@@ -185,13 +190,14 @@ def _days_with_messages(
 
 
 def _messages_in_all(connection: Connection, found: list[Partition]) -> int:
-    """Counted where that is quick; else the server's estimate."""
+    """Return the number of messages: counted where that is quick, else the server's estimate."""
     about = sum(one.rows for one in found)
     return about if about > _COUNTED else rows.count_all(connection)
 
 
 def _bytes_of_one(found: list[Partition]) -> int:
-    """Of partitions with hardly any messages most of the space is empty."""
+    """Return the bytes that one message takes. In partitions with hardly any messages most of the
+    space is empty, so there the usual size is taken."""
     count, size = sum(one.rows for one in found), sum(one.bytes for one in found)
     return size // count if count > _FEW else _USUAL_BYTES
 

@@ -1,7 +1,7 @@
-"""The proof: nothing is left past its day. No message, no key, and no copy that still opens.
+"""The proof that nothing is left past its day: no message, no key, and no copy that still opens.
 
-It goes by what there is, not by what runs say that they have done. What a hold keeps, and what
-was begun anew by a redrive, is no fault; what was never sealed is, and what has never ended (I5).
+It goes by what there is, not by what runs say that they have done. What a hold keeps, or a redrive
+has begun anew, is no fault; what was never sealed is, and so is what has never ended (I5).
 """
 
 from dataclasses import dataclass, field
@@ -26,13 +26,13 @@ from main_server.tenants import hold_repository as holds
 from main_server.tenants.policy import Policies, due_by_both, last_due
 
 _MAY_TAKE = timedelta(hours=1)
-"""So long after its time a sealing key may be there: main servers destroy it, not retention."""
+"""The time for which a sealing key may outlive its own: main servers destroy it, not retention."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """`left` is what should be gone, in words; `kept` what may stay, and why; `unseen` where nobody
-    looked."""
+    """The outcome: `left` is what should be gone, in words; `kept` is what may stay, and why;
+    `unseen` is where nobody looked."""
 
     as_of: date
     left: list[str] = field(default_factory=list)
@@ -46,8 +46,8 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class _Sealing:
-    """Sealing keys whose time was over at that moment: those that are there, in words, and those
-    that are on the list of the destroyed."""
+    """The sealing keys whose time was over at that moment: those that are still there, in words,
+    and those that are on the list of the destroyed."""
 
     moment: datetime
     dead: dict[bytes, str]
@@ -56,7 +56,7 @@ class _Sealing:
 
 @dataclass(frozen=True, slots=True)
 class _Ledger:
-    """What it says, all at one moment. `due_by` is what the plan goes by."""
+    """The ledger's answers, all of one moment. `due_by` is what the plan goes by."""
 
     policies: Policies
     due_by: Policies
@@ -73,8 +73,9 @@ def prove(
     as_of: date,
     went_by: Policies | None = None,
 ) -> Proof:
-    """As of a day: what was due when it began, by what the run of that day went by and by what is
-    set now. What has come due by a change since then is the next run's."""
+    """Prove that nothing is left, as of a day: of what was due when that day began, both by what
+    the run of that day went by and by what is set now. What has come due by a change since then is
+    the next run's."""
     ledger = transact(engine, partial(_look, as_of=as_of, went_by=went_by))
     left, file = _left(ledger), settings.backup_file
     unseen: list[str] = []
@@ -101,7 +102,8 @@ def _look(connection: Connection, as_of: date, went_by: Policies | None) -> _Led
 
 
 def _beside(connection: Connection, plan: Plan, last: date) -> list[str]:
-    """What belongs to messages: claims on keys, attempts; and the lake's own days."""
+    """Return what is left of what belongs to messages: claims on keys, attempts; and the lake's own
+    days."""
     left = []
     for part in plan.parts:
         if not part.waiting and rows.has_claims(connection, part.client_id, span_of(part.day)):
@@ -115,7 +117,8 @@ def _beside(connection: Connection, plan: Plan, last: date) -> list[str]:
 
 
 def _look_at_sealing(connection: Connection) -> _Sealing:
-    """They open what lay in Redis: copies of it are left in old files."""
+    """Return the sealing keys whose time is over. They open what lay in Redis, of which copies are
+    left in old files."""
     moment = keys.read_time(connection) - _MAY_TAKE
     dead = {}
     for key in dead_among(keys.list_service_keys(connection), moment):
@@ -162,7 +165,8 @@ def _kept(ledger: _Ledger) -> list[str]:
 
 
 def _in_backup(content: Content, ledger: _Ledger) -> list[str]:
-    """Of keys that the ledger hasn't any more: whatever opens a message is a copy of it."""
+    """Return the keys in the backup that the ledger doesn't have any more: a key that still opens a
+    message is a copy of it."""
     there = {part.pair for part in ledger.plan.parts if part.keys}
     due = {
         one.key.pair

@@ -1,6 +1,5 @@
 """SQL for messages that are to go, and for what belongs to them. No column is read here that holds
-a body, a number or what finds one, and what is counted is counted along an index that has none.
-"""
+a body, a number or what finds one, and rows are counted along an index that has none of these."""
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date
@@ -19,8 +18,8 @@ _IDS: BindParameter[list[bytes]] = bindparam("ids", expanding=True)
 
 
 def oldest_by_client(connection: Connection, end: bytes) -> dict[str, bytes]:
-    """Of each client that has messages from before then, the first one: a look into the index for
-    each, however many messages there are."""
+    """Return the first message from before `end` of each client that has any: a look into the index
+    for each client, however many messages there are."""
     query = text(
         "SELECT client_id, MIN(message_id) FROM messages FORCE INDEX (ix_messages_client)"
         " WHERE message_id < :end GROUP BY client_id"
@@ -45,7 +44,8 @@ def count_by_status(connection: Connection, client_id: str, span: Span) -> dict[
 
 
 def count_redriven(connection: Connection, client_id: str, span: Span) -> int:
-    """Of those that wait: the others have never come to an end."""
+    """Count the waiting messages that were redriven: the other waiting ones have never come to an
+    end."""
     query = text(
         "SELECT COUNT(*) FROM messages FORCE INDEX (ix_messages_status)"
         " WHERE status = 'queued' AND client_id = :client"
@@ -60,7 +60,8 @@ def count_all(connection: Connection) -> int:
 
 
 def lock_ended(connection: Connection, client_id: str, span: Span, limit: int) -> list[bytes]:
-    """Ids of rows that have ended: as long as they are locked nobody lets one begin anew."""
+    """Lock rows that have ended, and return their ids: as long as they are locked nobody lets one
+    begin anew."""
     query = text(
         "SELECT message_id FROM messages FORCE INDEX (ix_messages_client)"
         " WHERE client_id = :client AND message_id >= :first AND message_id < :end"
@@ -83,7 +84,8 @@ def delete_attempts(connection: Connection, ids: Sequence[bytes]) -> int:
 
 
 def days_with_attempts(connection: Connection, last: date) -> Iterator[date]:
-    """Up to that one, from day to day along the key: what is between them isn't read."""
+    """Yield the days with attempts up to `last`, going along the key: what is between them isn't
+    read."""
     query = text(
         "SELECT message_id FROM attempts WHERE message_id >= :first AND message_id < :end"
         " ORDER BY message_id LIMIT 1"
@@ -95,7 +97,7 @@ def days_with_attempts(connection: Connection, last: date) -> Iterator[date]:
 
 
 def orphans(connection: Connection, span: Span, limit: int) -> list[bytes]:
-    """Messages of which only attempts are left: their settlement came when they had gone."""
+    """Return messages of which only attempts are left: their settlement came when they had gone."""
     query = text(
         "SELECT DISTINCT a.message_id FROM attempts AS a"
         " LEFT JOIN messages AS m ON m.message_id = a.message_id"
@@ -106,7 +108,7 @@ def orphans(connection: Connection, span: Span, limit: int) -> list[bytes]:
 
 
 def delete_claims(connection: Connection, client_id: str, span: Span, limit: int) -> int:
-    """Of Idempotency-Keys: who repeats one now sends another message."""
+    """Delete claims on Idempotency-Keys: whoever repeats one now sends another message."""
     statement = text(
         "DELETE FROM idempotency WHERE client_id = :client"
         " AND message_id >= :first AND message_id < :end LIMIT :most"
@@ -125,7 +127,8 @@ def has_claims(connection: Connection, client_id: str, span: Span) -> bool:
 
 
 def sealed_days(connection: Connection, days: Collection[date]) -> set[date]:
-    """Those that the pipeline has published, compared with the ledger, and won't read again."""
+    """Return the days that the pipeline has published, compared with the ledger, and won't read
+    again."""
     if not days:
         return set()
     query = text(
@@ -141,7 +144,7 @@ def last_published(connection: Connection, before: date) -> date | None:
 
 
 def lake_left(connection: Connection, last: date) -> list[date]:
-    """Days up to this one whose folder is still in the lake."""
+    """Return the days up to `last` whose folder is still in the lake."""
     query = text(
         "SELECT day FROM lake_manifest WHERE day <= :last AND removed_at IS NULL ORDER BY day"
     )

@@ -53,7 +53,7 @@ class AnotherRuns(GatepostError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a run works with. `now` is this machine's time."""
+    """The things that a run works with. `now` is this machine's time."""
 
     engine: Engine
     masters: MasterKeys
@@ -65,8 +65,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What would go, and what there is to be said against it. `now` is the earlier of both clocks':
-    the plan is of its day."""
+    """The plan, and the objections to it. `now` is the earlier of both clocks' times: the plan is
+    for its day."""
 
     now: datetime
     plan: Plan
@@ -82,7 +82,7 @@ class Done:
 
 
 def foresee(place: Place) -> Foreseen:
-    """The dry run: it writes nothing. Raises ClockDoubted."""
+    """Make the dry run, which writes nothing; raise ClockDoubted if a clock is wrong."""
 
     def work(connection: Connection) -> Foreseen:
         ledgers = keys.read_time(connection)
@@ -103,7 +103,8 @@ def foresee(place: Place) -> Foreseen:
 
 
 def run(place: Place, confirmed: str | None = None) -> Done:
-    """`confirmed`: the code of what was foreseen. Raises Doubtful, InTheWay, AnotherRuns."""
+    """Take away what is due. `confirmed` is the code of what was foreseen. Raise Doubtful, InTheWay
+    or AnotherRuns."""
     with alone(place.engine, LOCK, AnotherRuns):
         for interrupted in transact(place.engine, runs.interrupted_runs):
             end_interrupted(place.engine, interrupted)
@@ -129,8 +130,8 @@ def _run(place: Place, foreseen: Foreseen) -> Done:
 
 
 def _begin(place: Place, foreseen: Foreseen) -> Run:
-    """Once this one is begun, runs that were ahead of it have been confirmed away; the audit log
-    keeps what they took."""
+    """Begin the run's row. Once this run has begun, runs that were ahead of it have been confirmed
+    away; the audit log keeps what they took."""
     now, policies = foreseen.now, foreseen.policies.text()
     run_id = f"{now:%Y%m%dT%H%M%S}-{os.urandom(4).hex()}"
     begun = Run(run_id, "running", place.actor, now, None, 0, 0, 0, policies, None)
@@ -163,7 +164,8 @@ def _take_away(place: Place, run_id: str, foreseen: Foreseen) -> None:
 
 
 def _drop(engine: Engine, run_id: str, plan: Plan, whole: Whole, patience: Patience) -> None:
-    """What goes with it is counted before, and confirmed when it has gone."""
+    """Drop a partition whole. What goes with it is counted before, and confirmed when it has
+    gone."""
     counts = [(one.client_id, one.day, one.count) for one in plan.within(whole) if one.count]
     name = whole.name
     transact(engine, lambda connection: runs.foresee(connection, run_id, name, counts))

@@ -1,7 +1,7 @@
 """SQL for the runs of retention: how each ended, and what it has taken away, by client and day.
 
-What goes by transactions is counted in the same ones. A partition isn't dropped by a transaction:
-what is in it is counted before, as not done yet.
+Rows that go in transactions are counted in the same ones. A partition isn't dropped by a
+transaction: what is in it is counted before, as not done yet.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from main_server.store.tables import audit_log, retention_counts, retention_runs
 
 _r, _c = retention_runs.c, retention_counts.c
 BY_ROWS = ""
-"""Where a count's rows were not dropped with a partition."""
+"""The partition of counts whose rows were not dropped with one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def last_done(connection: Connection) -> Run | None:
 
 
 def last_restored(connection: Connection) -> datetime | None:
-    """When this ledger last came out of a backup: `gatepost backup restore` notes it."""
+    """Return when this ledger last came out of a backup: `gatepost backup restore` notes it."""
     c = audit_log.c
     query = select(func.max(c.at)).where(c.domain.is_(None), c.action == "ledger.restored")
     found: datetime | None = connection.execute(query).scalar_one()
@@ -76,7 +76,7 @@ def last_restored(connection: Connection) -> datetime | None:
 
 
 def interrupted_runs(connection: Connection) -> list[Run]:
-    """Those that say that they are running, though nobody is: who asks has the lock."""
+    """Return runs that say that they are running, though nobody is: whoever asks has the lock."""
     query = select(*_RUN).where(_r.state == "running").order_by(_r.started_at)
     return [Run(*row) for row in connection.execute(query)]
 
@@ -84,7 +84,7 @@ def interrupted_runs(connection: Connection) -> list[Run]:
 def add(
     connection: Connection, run_id: str, client_id: str, day: date, *, rows: int = 0, keys: int = 0
 ) -> None:
-    """In the transaction in which they go."""
+    """Add to what the run has taken away, in the transaction in which the rows and keys go."""
     row = {
         "run_id": run_id,
         "client_id": client_id,
@@ -102,7 +102,7 @@ def add(
 def foresee(
     connection: Connection, run_id: str, partition: str, counts: Sequence[tuple[str, date, int]]
 ) -> None:
-    """What goes with a partition, if it is dropped."""
+    """Note what goes with a partition, if it is dropped."""
     forget(connection, run_id, partition)
     rows = [
         {
@@ -131,7 +131,7 @@ def confirm(connection: Connection, run_id: str, partition: str) -> None:
 
 
 def foreseen(connection: Connection, run_id: str) -> list[str]:
-    """Partitions of which it isn't said whether they were dropped."""
+    """Return the partitions of which it isn't said whether they were dropped."""
     query = select(_c.dropped_with).distinct().where(_c.run_id == run_id, _c.done == 0)
     return list(connection.execute(query).scalars())
 
@@ -150,13 +150,13 @@ def count_partitions(connection: Connection, run_id: str) -> int:
 
 
 def forget_old(connection: Connection, before: datetime, limit: int) -> int:
-    """What runs of long ago have done, by client and day; the audit log keeps their sums."""
+    """Delete what runs of long ago have noted by client and day; the audit log keeps their sums."""
     old = select(_r.run_id).where(_r.started_at < before).order_by(_r.started_at).limit(limit)
     return _forget(connection, list(connection.execute(old).scalars()))
 
 
 def forget_ahead(connection: Connection, after: datetime) -> int:
-    """Runs that say that they are yet to come: nothing can be measured by them any more."""
+    """Delete runs whose times are yet to come: nothing can be measured by them any more."""
     ahead = select(_r.run_id).where(_r.started_at > after)
     return _forget(connection, list(connection.execute(ahead).scalars()))
 

@@ -1,9 +1,9 @@
-"""Setting and lifting legal holds, and for how long a client's messages are kept; all of it is in
-the audit log, with the reason.
+"""Set and lift legal holds, and set how long a client's messages are kept; all of it goes into the
+audit log, with the reason.
 
 A hold counts from the moment that it is set: it waits for what is being deleted just then, and what
-is gone stays gone. Who looks after one domain can hold it, and lift what was set by its own kind;
-for how long messages are kept is said by who looks after all domains.
+is gone stays gone. An administrator of one domain can hold it, and lift holds set by its own
+administrators; only an administrator of all domains says how long messages are kept.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,8 @@ _LAKE_DAYS = range(30, 32_768)
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who it is that the audit log names, and the one domain that they look after; None for all."""
+    """The person that the audit log names, and the one domain that they look after; None for
+    all."""
 
     actor: str
     domain: str | None = None
@@ -51,7 +52,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """For how long a subject's messages are kept, and what keeps them for longer."""
+    """The time for which a subject's messages are kept, and what keeps them for longer."""
 
     subject: Subject
     days: int
@@ -61,7 +62,7 @@ class Kept:
 
 
 def show(engine: Engine, subject: Subject) -> Kept:
-    """Raises NotFound."""
+    """Return how long a subject's messages are kept; raise NotFound if there is no such subject."""
 
     def work(connection: Connection) -> Kept:
         _demand_there(connection, subject)
@@ -80,7 +81,8 @@ def show(engine: Engine, subject: Subject) -> Kept:
 def set_hold(
     engine: Engine, asker: Asker, subject: Subject, reason: str, hold_id: UUID, now: datetime
 ) -> Hold:
-    """`hold_id` is new: with the same one again, as after a lost answer, nothing is done twice."""
+    """Set a hold. `hold_id` is new: with the same one again, as after a lost answer, nothing is
+    done twice."""
     words, moment = demanded_words(reason), from_ms(to_ms(now))
 
     def work(connection: Connection) -> Hold:
@@ -105,7 +107,7 @@ def set_hold(
 
 
 def lift_hold(engine: Engine, asker: Asker, hold_id: UUID, reason: str, now: datetime) -> Hold:
-    """Raises NotFound for another domain's, too (I12)."""
+    """Lift a hold; raise NotFound for another domain's, too (I12)."""
     words = demanded_words(reason)
 
     def work(connection: Connection) -> Hold:
@@ -127,7 +129,8 @@ def lift_hold(engine: Engine, asker: Asker, hold_id: UUID, reason: str, now: dat
 def set_days(
     engine: Engine, asker: Asker, subject: Subject, days: int | None, now: datetime
 ) -> None:
-    """A client's own; None: as long as its domain's. Those of a domain are among its settings."""
+    """Set a client's own days; None means as long as its domain's. A domain's days are among its
+    settings."""
     check_days(days)
     client_id = subject.client_id
     assert client_id is not None
@@ -146,7 +149,7 @@ def set_days(
 
 
 def set_lake_days(engine: Engine, asker: Asker, lake: int, reports: int, now: datetime) -> None:
-    """The lake's own: for at least as long as the ledger keeps whatever it keeps for longest."""
+    """Set the lake's own days: at least as many as the longest that the ledger keeps anything."""
     wrong = [
         FieldError(f"/{name}", f"is between {_LAKE_DAYS[0]} and {_LAKE_DAYS[-1]}")
         for name, days in (("lake_days", lake), ("report_days", reports))

@@ -1,4 +1,4 @@
-"""What `gatepost retention run` and `gatepost retention prove` need of a configuration.
+"""The settings that `gatepost retention run` and `gatepost retention prove` need.
 
 The main server's own will do; better is one with a database user of its own (`gatepost db grant
 retention`), which can drop partitions and delete, and reads no body.

@@ -1,4 +1,4 @@
-"""For how long those messages are kept that somebody looks at: what their lists say."""
+"""The days for which messages that somebody looks at are kept, as their lists say it."""
 
 from sqlalchemy import Connection, Engine
 
@@ -10,7 +10,7 @@ from main_server.tenants.policy import Policies, domain_of
 
 
 def days_kept(engine: Engine, viewer: Viewer, asked: Asked) -> dict[str, int]:
-    """The most and the fewest days of what they may see of it."""
+    """Return the most and the fewest days for which the messages that they may see are kept."""
 
     def work(connection: Connection) -> Policies:
         return repository.read_policies(connection)

@@ -1,7 +1,7 @@
-"""How a run has ended: in its row, and in the audit log, an entry for each domain.
+"""Record how a run has ended: in its row, and in the audit log, with an entry for each domain.
 
-What was counted and not confirmed is settled first: a run may have been killed while a partition
-was being dropped, and then the partition itself says whether it was.
+Counts that were not confirmed are settled first: a run may have been killed while a partition was
+being dropped, and then the partition itself says whether it was.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ CLIENTS_NAMED = 500
 
 
 def end_run(engine: Engine, run: Run) -> Run:
-    """With its sums."""
+    """End a run, and return it with its sums."""
 
     def work(connection: Connection) -> Run:
         _settle_partitions(connection, run.run_id)
@@ -47,7 +47,7 @@ def end_run(engine: Engine, run: Run) -> Run:
 
 
 def end_interrupted(engine: Engine, run: Run) -> Run:
-    """One that was killed can't have said so."""
+    """End a run that was killed, as it can't have done so itself."""
     return end_run(engine, replace(run, state="interrupted", reason="It was killed."))
 
 
@@ -59,7 +59,8 @@ def _settle_partitions(connection: Connection, run_id: str) -> None:
 
 
 def _note(connection: Connection, run: Run, counts: Sequence[Count], now: datetime) -> None:
-    """Each domain's administrators see its own entry. A run that took nothing has one, too."""
+    """Write the audit log's entries: each domain's administrators see its own. A run that took
+    nothing has one, too."""
     by_domain = groupby(counts, key=lambda one: domain_of(one.client_id))
     told: list[tuple[str | None, dict[str, Any]]] = [
         (domain, _told(list(group))) for domain, group in by_domain

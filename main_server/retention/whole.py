@@ -1,8 +1,9 @@
-"""Dropping whole partitions: milliseconds, where deleting as many rows takes hours.
+"""Drop whole partitions: that takes milliseconds, where deleting as many rows takes hours.
 
-One is dropped only if nothing in it has to stay. That is asked again once the tables are locked, so
-that no hold, no redrive and no late message can come in between. While the lock is waited for
-nobody else gets on either: so for a second at most, and again later.
+A partition is dropped only if nothing in it has to stay. That is asked again once the tables are
+locked, so that no hold, no redrive and no late message can come in between. While the lock is
+waited for nobody else gets on either: so retention waits for a second at most, and tries again
+later.
 """
 
 from collections.abc import Iterator
@@ -26,8 +27,8 @@ _BETWEEN_TRIES = 2.0
 
 
 def may_drop(connection: Connection, partition: str, policies: Policies, today: date) -> bool:
-    """Whether each client of it is due and on no hold, none of its messages waits, and each day
-    that it has messages of is sealed."""
+    """Return whether each client in it is due and on no hold, none of its messages waits, and each
+    day that it has messages of is sealed."""
     last = last_day_in(partition)
     if last is None:
         return False
@@ -44,7 +45,8 @@ def may_drop(connection: Connection, partition: str, policies: Policies, today: 
 
 
 def drop_whole(engine: Engine, partition: str, today: date, patience: Patience) -> bool:
-    """With its attempts. False if something of it has to stay after all."""
+    """Drop the partition, with its attempts; return False if something of it has to stay after
+    all."""
     while True:
         patience.wait_for_snapshots(engine)
         try:
@@ -61,7 +63,8 @@ def drop_whole(engine: Engine, partition: str, today: date, patience: Patience) 
 
 
 def left_over(engine: Engine) -> list[str]:
-    """Days of which the messages were dropped, and not yet the attempts: it was killed between."""
+    """Return the days whose messages were dropped and whose attempts were not yet: a run was killed
+    between."""
 
     def work(connection: Connection) -> list[str]:
         found = repository.list_partitions(connection)
@@ -85,7 +88,8 @@ def _drop(connection: Connection, partition: str, today: date) -> bool:
 
 
 def _has_messages(connection: Connection, partition: str) -> bool:
-    """In the stretch of time of which this partition has the attempts."""
+    """Return whether there are messages in the stretch of time whose attempts this partition
+    has."""
     last = last_day_in(partition)
     assert last is not None
     before = [
@@ -99,7 +103,8 @@ def _has_messages(connection: Connection, partition: str) -> bool:
 
 @contextmanager
 def _locked(engine: Engine) -> Iterator[Connection]:
-    """On a connection that is ended afterwards, and its locks with it, whatever happens."""
+    """Yield a connection with the locks; it is ended afterwards, and its locks with it, whatever
+    happens."""
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         try:
             repository.lock_tables(connection)

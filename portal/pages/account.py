@@ -12,7 +12,7 @@ from portal.visits import Visit, visitor
 from portal.ways import login_path
 
 DONE = {"time-zone": "Times are shown in your time zone from now on."}
-"""What is said when something is done."""
+"""The words when something is done."""
 
 
 def create_router(context: Context) -> APIRouter:

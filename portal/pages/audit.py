@@ -61,7 +61,8 @@ def _page(
     page: AuditPage,
     error: GatepostError | None = None,
 ) -> Response:
-    """Of what can't be searched for nothing is found, and what can is still offered."""
+    """Make the page. A search that can't be made finds nothing, and what can be searched for is
+    still offered."""
     return context.pages.make(
         request,
         "audit.html",

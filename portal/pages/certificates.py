@@ -31,7 +31,7 @@ _NOTHING = CertificatePage([], None)
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """What the list is narrowed to, as typed; empty is no filter."""
+    """The list's filters, as typed; empty is no filter."""
 
     state: str = "active"
     name: str = ""
@@ -40,7 +40,8 @@ class Narrowed:
     expiring: str = ""
 
     def asked(self) -> dict[str, str]:
-        """As the main server is asked. Raises Invalid for what isn't on the list."""
+        """Return what the main server is asked for; raise Invalid for a value that isn't on the
+        list."""
         known: tuple[tuple[str, tuple[str, ...]], ...] = (
             (self.state, STATES),
             (self.role, ("", *Role)),
@@ -100,7 +101,7 @@ async def find(context: Context, visit: Visit, serial: str) -> CertificateDetail
 
 
 def checked(serial: str) -> str:
-    """It becomes part of a path: nothing else may."""
+    """Return the serial if it is one: it becomes part of a path, and nothing else may."""
     if not _SERIAL.match(serial):
         raise NotFound("No such certificate is in the ledger.")
     return serial

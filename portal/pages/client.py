@@ -20,7 +20,7 @@ DONE = {
     "enable": "The client may send again.",
     "revoked": "What it had is revoked: nobody gets in with it any more.",
 }
-"""What is said when it is done."""
+"""The words when it is done."""
 
 
 def create_router(context: Context) -> APIRouter:

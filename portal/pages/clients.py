@@ -21,7 +21,7 @@ _CLIENT_ID = re.compile(r"\A[a-z0-9.-]{1,128}:[A-Za-z0-9_-]{1,64}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the list is narrowed to, as typed; `find` is the name of one."""
+    """The list's filters, as typed; `find` is the name of one client."""
 
     domain: str = ""
     after: str = ""
@@ -61,14 +61,15 @@ def create_router(context: Context) -> APIRouter:
 
 
 def checked(client_id: str) -> str:
-    """It becomes part of a path: nothing else may."""
+    """Return the client's id if it is one: it becomes part of a path, and nothing else may."""
     if not _CLIENT_ID.match(client_id):
         raise NotFound("There is no such client.")
     return client_id
 
 
 def client_in(fields: dict[str, str]) -> str:
-    """As typed: a name, with its domain beside it where there is a field for that."""
+    """Return the client as typed: a name, with its domain beside it where there is a field for
+    that."""
     name, domain = fields.get("client", "").strip(), fields.get("domain", "").strip()
     return f"{domain}:{name}" if domain and ":" not in name else name
 
@@ -101,7 +102,7 @@ async def _list(
     error: GatepostError | None = None,
     typed: dict[str, str] | None = None,
 ) -> Response:
-    """All of them, where what was asked for is refused."""
+    """Show the list; all of it, where what was asked for is refused."""
     meant = Asked() if error else asked
     whole = {"domain": meant.domain, "after": meant.after, "limit": str(MOST)}
     query = {name: value for name, value in whole.items() if value}

@@ -35,7 +35,7 @@ def given_in(context: Context, request: Request, fields: dict[str, str]) -> Seco
 
 
 async def _give_code(context: Context, request: Request, visit: Visit) -> Response:
-    """What the password began is over: another session begins, with another value for forms."""
+    """End what the password began: another session begins, with another value for forms."""
     context_of(request.scope).event = "login.code_tried"
     given, path = given_in(context, request, await forms.read(request)), "/session/second-step"
     try:

@@ -1,5 +1,5 @@
 """Domains: a super-administrator adds, changes, disables and enables them; an administrator looks
-at their own. What a change does is said beside its button."""
+at their own. The effect of a change is said beside its button."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ DONE = {
     "disabled": "The domain is disabled. Its clients are refused within a second or two.",
     "enabled": "The domain takes part again. Its people sign in anew.",
 }
-"""What is said when something was done."""
+"""The words when something was done."""
 
 _OF_DOMAINS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-.")
 _NEW = {"domain": "", "queue_prefix": "", "max_undelivered": "1000000", "retention_days": ""}
@@ -92,7 +92,8 @@ async def _disable(
 
 
 def _path(domain: str, act: str = "") -> str:
-    """Where the main server has it. What was typed into an address is not taken for more."""
+    """Return the domain's path at the main server. What was typed into an address is not taken for
+    more."""
     if not domain.isascii() or not set(domain) <= _OF_DOMAINS:
         raise NotFound("There is no such domain.")
     return f"/domains/{domain}{act}"

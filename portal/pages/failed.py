@@ -26,7 +26,7 @@ from portal.filters import Filters, filters_in
 from portal.visits import Visit, visitor
 
 _CHOSEN = "message-"
-"""A field for each message that can be chosen: its name ends with the id."""
+"""The beginning of the name of a field for each message that can be chosen; the id is the rest."""
 _DONE = {
     "started": "It is under way, and goes on without this page.",
     "stopped": "It is stopped. What it has redriven already is not undone.",
@@ -84,8 +84,8 @@ def create_router(context: Context) -> APIRouter:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What the page is to show, beside what the main server says: `chosen` are ids; `choose` is for
-    all that come."""
+    """The choices that the page is to show, beside what the main server says: `chosen` are ids;
+    `choose` is for all that come."""
 
     filters: Filters
     before: str = ""
@@ -113,7 +113,8 @@ async def _change(context: Context, visit: Visit, fields: dict[str, str], chosen
 async def _redrive(
     context: Context, request: Request, visit: Visit, fields: dict[str, str]
 ) -> Response:
-    """Without a rate it is the dry run, whose page asks for one; and again where that is none."""
+    """Start a redrive. Without a rate it is the dry run, whose page asks for one; and again where
+    the rate is none."""
     filters, rate, error = filters_in(fields), fields.get("rate"), None
     try:
         order = _order(filters.asked(visit.zone), fields.get("until"))
@@ -131,7 +132,7 @@ async def _redrive(
 
 
 async def _start(context: Context, visit: Visit, order: RedriveOrder, rate: str) -> Invalid | None:
-    """What is wrong with the rate; None if it is under way."""
+    """Start it; return what is wrong with the rate, or None if it is under way."""
     if not (rate.isascii() and rate.isdigit() and len(rate) < 5):
         return Invalid(errors=[FieldError("/rate_per_second", "is a whole number")])
     try:
@@ -146,7 +147,8 @@ async def _ask(context: Context, visit: Visit, order: RedriveOrder) -> Redrive:
 
 
 def _order(asked: dict[str, str], until: str | None) -> RedriveOrder:
-    """`until` is when they were counted: what came after that was not meant."""
+    """Return the order; `until` is when the messages were counted: what came after that was not
+    meant."""
     ends = [end for end in (asked.get("to"), until) if end]
     return RedriveOrder(
         reason=asked.get("reason"),
@@ -158,7 +160,8 @@ def _order(asked: dict[str, str], until: str | None) -> RedriveOrder:
 
 
 def _said(done: str) -> str | None:
-    """Anything may stand in an address: what is said is ours, and of that no more than a number."""
+    """Return what was done, in words. Anything may stand in an address: the words are ours, and
+    only a number comes from there."""
     verb, _, count = done.partition("-")
     if done in _DONE or verb not in _DONE_TO_SOME:
         return _DONE.get(done)

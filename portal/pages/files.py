@@ -30,7 +30,7 @@ def create_router(context: Context) -> APIRouter:
 
 
 def _takes_gzip(accepted: str) -> bool:
-    """Whether it is named, and not with the weight 0, by which it is forbidden."""
+    """Return whether gzip is named, and not with the weight 0, by which it is forbidden."""
     for one in accepted.lower().split(","):
         coding, _, weight = (part.strip() for part in one.partition(";"))
         if coding == "gzip":

@@ -1,4 +1,4 @@
-"""Issuing a certificate, and renewing one: for a key that its holder has, or with one made here.
+"""Issue a certificate, or renew one: for a key that its holder has, or with one made here.
 
 A key that was made here is in the answer to the form and nowhere else: nobody keeps the page, and
 nothing of it is in an address or in a log.
@@ -36,7 +36,7 @@ WAYS = {
     "file": "with a key made here, as a PEM file",
     "pkcs12": "with a key made here, as a PKCS#12 file under a password",
 }
-"""How it is given."""
+"""The ways in which it is given."""
 TYPED = {
     "client": "", "domain": "", "role": "client", "usage": "", "hosts": "", "days": "",
     "way": "csr", "csr": "",
@@ -46,7 +46,7 @@ _REFUSED = (Invalid, BadOrder, BadIdentity, BadSigningRequest, KeyUsedBefore, Na
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """How somebody wants a certificate to be given."""
+    """The way in which somebody wants a certificate to be given."""
 
     way: str
     csr: str | None
@@ -92,7 +92,7 @@ def create_router(context: Context) -> APIRouter:
 
 
 def given_in(fields: dict[str, str]) -> Given:
-    """Raises Invalid, before anything is issued."""
+    """Return the way that was chosen; raise Invalid before anything is issued."""
     way, csr = fields.get("way", ""), fields.get("csr", "").strip()
     if way not in WAYS:
         raise Invalid("Choose how it is given.")
@@ -178,7 +178,7 @@ def _make(
     error: GatepostError | None,
     **shown: Any,
 ) -> Response:
-    """A password that was typed is never shown again."""
+    """Make the page. A password that was typed is never shown again."""
     return context.pages.make(
         request,
         template,

@@ -1,7 +1,8 @@
-"""How long a domain's or a client's messages are kept, what goes next, and legal holds on either.
+"""The page on how long a domain's or a client's messages are kept, what goes next, and legal holds
+on either.
 
-An administrator puts what is theirs on hold and lifts it again; a client's days are said by who
-looks after all domains.
+An administrator puts what is theirs on hold and lifts it again; only an administrator of all
+domains sets a client's days.
 """
 
 import re
@@ -21,7 +22,7 @@ DONE = {
     "lifted": "The hold is lifted. What is past its day goes with the next run.",
     "days": "It counts from the next run on.",
 }
-"""What is said when it is done."""
+"""The words when it is done."""
 
 _DOMAIN = re.compile(r"\A[a-z0-9.-]{1,128}\Z")
 _HOLD = re.compile(r"\A[0-9a-f-]{1,40}\Z")
@@ -80,7 +81,7 @@ def _add_routes(router: APIRouter, context: Context, place: str) -> None:
 
 
 def _asked(request: Request) -> str:
-    """Where the main server has it. What was typed into an address is not taken for more."""
+    """Return the path at the main server. What was typed into an address is not taken for more."""
     if client_id := request.path_params.get("client_id"):
         return f"/retention/clients/{checked(client_id)}"
     domain = request.path_params["domain"]

@@ -1,4 +1,4 @@
-"""Setting a password by a link that is good for one time."""
+"""Set a password by a link that is good for one time."""
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse

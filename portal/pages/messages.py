@@ -1,7 +1,7 @@
-"""Messages: those that a person may see, newest first; and one of them, with its story.
+"""The messages that a person may see, newest first; and one of them, with its story.
 
-Where a body was opened, it is in that one answer and nowhere else: not in an address, and nobody
-keeps the page.
+A body that was opened is in that one answer and nowhere else: not in an address, and nobody keeps
+the page.
 """
 
 from dataclasses import replace
@@ -63,7 +63,7 @@ def create_router(context: Context) -> APIRouter:
 async def _find(
     context: Context, request: Request, visit: Visit, fields: dict[str, str]
 ) -> Response:
-    """What was typed becomes an address, in which there is no number."""
+    """Turn what was typed into an address, in which there is no number."""
     filters = filters_in(fields)
     try:
         if wanted := fields.get("message_id", "").strip():

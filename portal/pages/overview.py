@@ -23,7 +23,7 @@ from portal.visits import Visit, visitor
 ASK_SECONDS = 1.5
 STREAM_SECONDS = 600.0
 A_MOMENT = timedelta(seconds=5)
-"""The main server may have called a token too old that is still good here."""
+"""The time by which the main server may have called a token too old that is still good here."""
 OVER = (
     "Not live any more: your session is over, or what you may see is another. Load this page again."
 )
@@ -42,7 +42,7 @@ def create_router(context: Context) -> APIRouter:
 
     @router.get("/stream")
     async def stream(request: Request, visit: Visit = signed_in) -> Response:
-        """Who may not see it is told so before it begins."""
+        """Stream the figures; somebody who may not see them is told so before it begins."""
         if request.method == "HEAD":
             raise MethodNotAllowed("GET")
         shown = await _ask(context, visit)
@@ -58,7 +58,8 @@ async def _ask(context: Context, visit: Visit) -> Overview:
 
 
 async def _events(context: Context, visit: Visit, shown: Overview) -> AsyncIterator[bytes]:
-    """Until it may not be shown any more, it has lasted long enough, or this process stops."""
+    """Yield figures until they may not be shown any more, the stream has lasted long enough, or
+    this process stops."""
     now = asyncio.get_running_loop().time
     until = now() + STREAM_SECONDS
     yield _figures(context, visit, shown)
@@ -77,8 +78,8 @@ async def _events(context: Context, visit: Visit, shown: Overview) -> AsyncItera
 
 
 def _is_current(context: Context, visit: Visit) -> bool:
-    """Whether their token would be good yet: then it is their session or their role that isn't.
-    With one that is just too old, a browser comes back and has it replaced."""
+    """Return whether their token would be good yet: then it is their session or their role that
+    isn't. With a token that is just too old, a browser comes back and has it replaced."""
     try:
         verify(visit.token, context.keys.known, context.keys.now() + A_MOMENT)
     except NotSignedIn:

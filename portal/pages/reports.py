@@ -1,6 +1,6 @@
 """Reports, for administrators: of a range of days, a month, a year; of a domain or a client of it.
 
-Days are UTC's here, as they are in the reports: a day of somewhere else is parts of two of them.
+Days are UTC's here, as they are in the reports: a day in another zone is parts of two of them.
 """
 
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Addresses of what can be looked at beside what is shown: the same, at other times."""
+    """The addresses of what can be looked at beside what is shown: the same, at other times."""
 
     days: str
     year: str
     month: str
-    """Of the last day shown, all of it."""
+    """The month of the last day shown, all of it."""
     month_before: str
     month_after: str | None
 
@@ -59,7 +59,8 @@ def create_router(context: Context) -> APIRouter:
 
 
 async def _ask(context: Context, visit: Visit, filters: Filters) -> Reports:
-    """Names are checked here, since a number may have been typed: none is to get into a log."""
+    """Ask for the reports. Names are checked here, since a number may have been typed: none is to
+    get into a log."""
     named = Filters(client=filters.client, domain=filters.domain).asked(visit.zone)
     days = {"from": _day(filters.first), "to": _day(filters.last)}
     asked = {name: value for name, value in (named | days).items() if value}

@@ -1,4 +1,4 @@
-"""Revoking: a page that says what would be taken, and only then the deed. Hold and release.
+"""Revoke: show a page that says what would be taken, and only then do it. Hold and release.
 
 What is revoked is out when the page says so (I8): the main server tells the edge before it answers.
 """
@@ -27,13 +27,14 @@ REASONS = {
     Reason.AFFILIATION_CHANGED: "its holder is another one now",
     Reason.PRIVILEGE_WITHDRAWN: "its holder may not do this any more",
 }
-"""Those of RFC 5280 that a person can mean. A hold is a thing of its own, and a CA's key isn't lost
-on this page."""
+"""The reasons of RFC 5280 that a person can mean. A hold is a thing of its own, and a CA's key
+isn't lost on this page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """What is to be revoked: the target, what it is called, its page, and where its forms are."""
+    """The subject of a revocation: the target, what it is called, its page, and where its forms
+    are."""
 
     target: Target
     called: str
@@ -53,7 +54,7 @@ def create_router(context: Context) -> APIRouter:
 
     @router.post("/clients/{client_id}/revoke")
     async def revoke_all(request: Request, client_id: str, visit: Visit = signed_in) -> Response:
-        """All that a client has, and the tokens that it could enrol with."""
+        """Revoke all that a client has, and the tokens that it could enrol with."""
         fields, page = await forms.read(request), f"/clients/{checked_client(client_id)}"
         found = await context.main_server.get(page, visit.token, Client)
         target = Target(client_id=found.client_id, role=Role.CLIENT)
@@ -75,7 +76,8 @@ def create_router(context: Context) -> APIRouter:
 async def _revoke(
     context: Context, request: Request, visit: Visit, whose: Whose, fields: dict[str, str]
 ) -> Response:
-    """Unless it is confirmed it is the dry run, whose page asks for that and for the reason."""
+    """Revoke it. Unless that is confirmed it is the dry run, whose page asks for that and for the
+    reason."""
     error, confirmed = None, "confirmed" in fields
     if confirmed:
         try:

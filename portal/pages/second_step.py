@@ -1,6 +1,6 @@
 """The page of the second step: setting up an authenticator, recovery codes, doing without.
 
-Recovery codes are in the answer to the form that made them and nowhere else: who loads the page
+Recovery codes are in the answer to the form that made them and nowhere else: whoever loads the page
 again has to make others. The picture of a key is made here, and kept by nobody.
 """
 
@@ -19,9 +19,9 @@ from portal.visits import Visit, visitor
 
 SET_UP_PAGE = "/account/second-step"
 ACTS = ("confirm", "recovery-codes", "off")
-"""What is done with a code."""
+"""The things that are done with a code."""
 DONE = {"off": "Your authenticator is forgotten here, and so are its recovery codes."}
-"""What is said when something is done."""
+"""The words when something is done."""
 
 
 def create_router(context: Context) -> APIRouter:
@@ -66,7 +66,8 @@ def _add_act(context: Context, router: APIRouter, act: str) -> None:
 
 
 def draw(uri: str) -> bytes:
-    """Dark on light with a margin, whatever the page's colours are: cameras want it so."""
+    """Draw a code dark on light with a margin, whatever the page's colours are: cameras want it
+    so."""
     into = BytesIO()
     segno.make(uri, error="m", micro=False).save(into, kind="svg", scale=5, border=4, light="#fff")
     return into.getvalue()
@@ -95,7 +96,7 @@ async def _page(
     return context.pages.make(
         request,
         "second_step.html",
-        # Who must set one up can go nowhere else: no menu that leads there.
+        # People who must set one up can go nowhere else: no menu leads there.
         None if state.demanded and not state.on else visit,
         state=state,
         picture=f"{SET_UP_PAGE}/key.svg",

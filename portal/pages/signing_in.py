@@ -1,6 +1,6 @@
 """Signing in, and signing out.
 
-Whatever domain is named, the page is the same: it doesn't tell which there are (I12).
+The page is the same whatever domain is named: it doesn't tell which there are (I12).
 """
 
 from fastapi import APIRouter, Request, Response
@@ -21,7 +21,7 @@ _DONE = {
         "Your new password is set, and you are signed out everywhere. Sign in with it."
     ),
 }
-"""What is said when something was done."""
+"""The words when something was done."""
 _NOT_DONE = {
     "over": "Your session was over, and nothing was changed. Sign in, and do it once more.",
 }

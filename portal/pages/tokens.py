@@ -1,7 +1,7 @@
-"""Tokens that partners enrol with: made, listed, withdrawn.
+"""The tokens that partners enrol with: made, listed, withdrawn.
 
-The page with a token is the answer to the form that made it: it is in no address, and who loads the
-page again makes another.
+The page with a token is the answer to the form that made it: it is in no address, and whoever loads
+the page again makes another.
 """
 
 import re
@@ -18,9 +18,9 @@ from portal.lives import is_over
 from portal.visits import Visit, visitor
 
 MOST = 100
-"""On a page."""
+"""The number of tokens on a page."""
 LIVES = {"60": "an hour", "1440": "a day", "10080": "7 days"}
-"""Minutes, and what they are called."""
+"""The lifetimes in minutes, and what they are called."""
 _TOKEN = re.compile(r"\A[0-9a-f]{64}\Z")
 
 

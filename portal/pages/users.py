@@ -1,6 +1,6 @@
 """People, for administrators: who there is; adding, disabling, signing out, links for a password.
 
-The page with a link is the answer to the form that made it: a secret is in no address, and who
+The page with a link is the answer to the form that made it: a secret is in no address, and whoever
 loads the page again makes another.
 """
 
@@ -25,12 +25,13 @@ DONE = {
     "reset-second-step": "Their authenticator is forgotten, and they are signed out everywhere.",
     "rights": "It is changed, and counts at once.",
 }
-"""What can be done to an account, and what is said when it is done."""
+"""The acts on an account, and what is said when one is done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """For whom somebody looks: a part of the name, and where the page before has ended."""
+    """The people that somebody looks for: a part of the name, and where the page before has
+    ended."""
 
     name: str = ""
     after: str = ""
@@ -99,7 +100,8 @@ def clients_in(fields: dict[str, str]) -> list[str]:
 
 
 def roles_for(visit: Visit, domain: str | None = None) -> list[str]:
-    """What can be given: of the gateway's own domain are super-administrators, and they alone."""
+    """Return the roles that can be given: the gateway's own domain has super-administrators, and
+    nobody else."""
     above = visit.claims.role is UserRole.SUPER_ADMIN
     if above and domain == INFRASTRUCTURE_DOMAIN:
         return [UserRole.SUPER_ADMIN.value]

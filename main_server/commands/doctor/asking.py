@@ -1,4 +1,4 @@
-"""How a look asks the ledger and Redis: as the main server, and not for long."""
+"""The ways in which a look asks the ledger and Redis: as the main server, and not for long."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -32,12 +32,12 @@ class Here:
         return self.site.parts[NAME].file
 
     def beside(self, name: str) -> Path:
-        """The settings of a command of ours."""
+        """Return the settings file of one of our commands."""
         return file_of(self.site.folder, name)
 
 
 def here(see: Callable[[Here], Findings]) -> See:
-    """Finds nothing where there is no main server."""
+    """Make a look that finds nothing where there is no main server."""
 
     def of(site: Site) -> Findings:
         settings = site.of(NAME, MainServerSettings)
@@ -60,7 +60,8 @@ def of_redis(judge: Callable[[Here, Redis], Awaitable[list[Finding]]]) -> See:
 
 @contextmanager
 def asking(one: Here) -> Iterator[Connection]:
-    """Raises CantTell if the ledger doesn't answer, which another look says is wrong."""
+    """Yield a connection; raise CantTell if the ledger doesn't answer, which another look says is
+    wrong."""
     try:
         with (
             open_ledger(one.settings.database, seconds=SECONDS) as engine,

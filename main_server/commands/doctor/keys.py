@@ -1,4 +1,5 @@
-"""The keys and the CA of a main server, beside what each service's files are asked for anyway."""
+"""The looks at a main server's keys and CA, beyond what each service's files are asked for
+anyway."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,9 +16,10 @@ from main_server.commands.doctor.asking import Here, here, of_ledger
 from main_server.keys.master import read_master_keys
 
 KEPT_IN = "/var/backups/gatepost/keys/keys.backup"
-"""As in the sample of settings."""
+"""The file in the sample of settings."""
 MADE_EVERY = timedelta(hours=3)
-"""A running main server makes a new list every hour, and a machine may have been busy."""
+"""The age past which a list is too old: a running main server makes one every hour, and a machine
+may have been busy."""
 
 
 def see_keys(one: Here, connection: Connection) -> Findings:
@@ -36,7 +38,8 @@ def see_keys(one: Here, connection: Connection) -> Findings:
 
 
 def see_key_backup(one: Here) -> Findings:
-    """Of keys there is one generation, written anew whenever one is destroyed."""
+    """Look at the backup of keys. It has one generation, written anew whenever a key is
+    destroyed."""
     file = one.settings.keys.backup_file
     make = f"gatepost keys backup {file or KEPT_IN} --config {one.file}"
     if file is None:

@@ -1,4 +1,5 @@
-"""The ledger: whether it answers, how it is set up, and whether its tables are as they should."""
+"""The looks at the ledger: whether it answers, how it is set up, and whether its tables are as they
+should."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -30,7 +31,8 @@ _SET = {
     "slow_query_log": "SET GLOBAL slow_query_log = OFF",
     "local_infile": "SET GLOBAL local_infile = OFF",
 }
-"""What can be put right while the server runs; it must be right in its files as well."""
+"""The variables that can be put right while the server runs, and the statement for each; they must
+be right in its files as well."""
 
 
 def see_ledger(one: Here) -> Iterator[Finding]:
@@ -79,7 +81,7 @@ def see_connections(one: Here, connection: Connection) -> Iterator[Finding]:
 
 
 def judge_connections(used: Connections, ours: int) -> Finding:
-    """`ours` is how many this machine's main server may open."""
+    """Judge the connections; `ours` is how many this machine's main server may open."""
     words = f"{used.open} of {used.limit} are open"
     if ours > used.limit:
         return wrong(f"max_connections is {used.limit}, and this main server alone may open {ours}")
@@ -115,7 +117,8 @@ def see_partitions(one: Here, connection: Connection) -> Iterator[Finding]:
 
 
 def judge_partitions(table: str, ahead: int, restart: str) -> Finding:
-    """The main server makes them every hour: with some missing, it has not for days."""
+    """Judge how far ahead partitions are. The main server makes them every hour: if some are
+    missing, it has not done so for days."""
     words = f"{table}: there are partitions for {plural(max(ahead, 0), 'day')} ahead"
     if ahead < DAYS_AHEAD - 1:
         return (wrong if ahead < FEW_DAYS else warning)(words, restart)

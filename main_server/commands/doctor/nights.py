@@ -1,4 +1,5 @@
-"""What runs at night, and whether it did: backup, drill, retention; and checks of the audit log."""
+"""The looks at what runs at night, and whether it did: backup, drill, retention; and checks of the
+audit log."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -34,7 +35,7 @@ BACKUP_EVERY, DRILL_EVERY, RETAIN_EVERY = (
     timedelta(hours=26),
 )
 BACKUP_UNIT = "gatepost-backup"
-"""It makes one, and tries it."""
+"""The unit that makes a backup, and tries it."""
 CHECK_EVERY = timedelta(days=2)
 DRILLED = "gatepost_backup_drill_last_success_timestamp_seconds"
 
@@ -54,8 +55,8 @@ def see_backup(one: Here) -> Findings:
 
 
 def judge_owners(settings: BackupSettings) -> Findings:
-    """Of backups, and of what is said of them: the unit, which may be nobody but the folder's
-    owner, can't take away what is another's."""
+    """Judge who owns the backups, and what is said of them: the unit, which may be nobody but the
+    folder's owner, can't take away what is another's."""
     folder, said = settings.store.folder, settings.metrics_folder
     if not folder.is_dir():
         return
@@ -94,7 +95,8 @@ def see_retention(one: Here) -> Findings:
 
 
 def see_audit(one: Here, connection: Connection) -> Findings:
-    """Main servers check it once a day; to walk all of it takes too long for a look."""
+    """Look at the last check of the audit log. Main servers check it once a day; to walk all of it
+    takes too long for a look."""
     verify = f"gatepost audit verify --config {one.file}"
     last = find_last_ended(connection)
     if last is None or last.ended_at is None:
@@ -117,7 +119,7 @@ def judge_age(what: str, at: datetime | None, most: timedelta, command: str) -> 
 
 
 def _of(one: Here, name: str, kind: type[S]) -> S | None:
-    """None if it has no settings here."""
+    """Return the settings of this command; None if it has none here."""
     if name not in one.site.parts:
         return None
     settings = one.site.of(name, kind)
@@ -127,7 +129,7 @@ def _of(one: Here, name: str, kind: type[S]) -> S | None:
 
 
 def _metrics(file: Path) -> Mapping[str, float]:
-    """What was written for the node exporter; nothing if nothing was."""
+    """Return the metrics that were written for the node exporter; none if there is no file."""
     try:
         families = list(text_string_to_metric_families(file.read_text()))
     except FileNotFoundError:

@@ -1,6 +1,7 @@
-"""Queue against ledger: what waits in one is known to the other, and something takes it from there.
+"""The looks at queue against ledger: what waits in one is known to the other, and something takes
+it from there.
 
-The reconciler mends what differs, within seconds. What it has not mended, nobody does.
+The reconciler mends differences within seconds. What it has not mended, nobody does.
 """
 
 from uuid import UUID
@@ -25,14 +26,14 @@ from main_server.tenants.domains import repository as domains
 from main_server.tenants.pauses.repository import EVERYWHERE, list_pauses
 
 PIECES = 10
-"""So many rows that wait are held against the queue, a piece each."""
+"""The number of pieces in which waiting rows are held against the queue."""
 EXPOSED_MS = 10_000
 BEHIND_MS = 60_000
 
 
 def see_lost(one: Here) -> list[Finding]:
-    """Rows that wait, and that the queue doesn't know; read in the order in which the reconciler
-    does, or what is settled meanwhile would seem lost."""
+    """Look for waiting rows that the queue doesn't know. They are read in the order in which the
+    reconciler reads, or what is settled meanwhile would seem lost."""
     with asking(one) as connection:
         waiting = _overdue(connection)
         by_queue: dict[str, list[bytes]] = {}
@@ -50,7 +51,7 @@ def see_lost(one: Here) -> list[Finding]:
 
 
 def see_exposed(one: Here) -> list[Finding]:
-    """What Redis alone has, for longer than the reconciler takes."""
+    """Look for messages that only Redis has had for longer than the reconciler takes."""
     with asking(one) as connection:
         names = domains.list_queues(connection)
         now = to_ms(read_time(connection))
@@ -95,7 +96,7 @@ def judge_waiting(queue: str, waiting: int, oldest_ms: int, look: str) -> Findin
 
 
 def see_pauses(one: Here, connection: Connection) -> Findings:
-    """What was paused by hand; who did it, and why, the command for it says."""
+    """Look for what was paused by hand; who did it, and why, is said by the command for it."""
     pauses = list_pauses(connection)
     for pause in pauses:
         whose = "--all" if pause.name == EVERYWHERE else pause.name

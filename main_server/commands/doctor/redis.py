@@ -1,4 +1,4 @@
-"""How Redis is set up: what is acknowledged is on its disk, and full means refused."""
+"""The looks at how Redis is set up: what is acknowledged is on its disk, and full means refused."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ BUSY = 0.8
 
 
 async def see_persistence(one: Here, redis: Redis) -> list[Finding]:
-    """What the settings say, and whether it comes to pass."""
+    """Look at what the settings say of writing to disk, and whether it comes to pass."""
     found = [finding for name, finding in await _faults(one, redis) if name != EVICTION]
     state = await redis.info("persistence")
     for name in ("aof_last_write_status", "aof_last_bgrewrite_status"):
@@ -47,14 +47,15 @@ def judge_memory(state: Mapping[str, int], cli: str) -> Finding:
 
 
 def as_operator(one: Here) -> str:
-    """Of the users in infra/users.acl the one who may do everything; it asks for the password."""
+    """Return the start of a redis-cli command as the user in infra/users.acl who may do everything;
+    it asks for the password."""
     address = urlsplit(one.settings.redis.address())
     place = f"-h {address.hostname} -p {address.port or 6379}"
     return f"redis-cli {place} --user operator --askpass"
 
 
 async def _faults(one: Here, redis: Redis) -> list[tuple[str, Finding]]:
-    """With the setting that each is about."""
+    """Return the faults, each with the setting that it is about."""
     found = []
     for fault in await read_redis_faults(redis):
         name = fault.split(" ")[0]
@@ -65,7 +66,7 @@ async def _faults(one: Here, redis: Redis) -> list[tuple[str, Finding]]:
 
 
 def see_disks(one: Here) -> list[Finding]:
-    """Where the stores keep their data, if that is on this machine."""
+    """Look at the disk on which the ledger keeps its data, if that is on this machine."""
     with asking(one) as connection:
         folder = ledger_folder(connection, one.settings.database.address())
     return list(judge_disks({folder} if folder else set()))

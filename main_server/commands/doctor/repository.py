@@ -20,7 +20,7 @@ def count_queued(connection: Connection) -> int:
 
 
 def list_master_kids(connection: Connection) -> set[bytes]:
-    """What stored keys are wrapped under."""
+    """Return the ids of the master keys that stored keys are wrapped under."""
     tables = service_keys, data_keys
     return {
         bytes(kid)
@@ -30,7 +30,7 @@ def list_master_kids(connection: Connection) -> set[bytes]:
 
 
 def find_beyond(connection: Connection, table: str) -> bytes | None:
-    """The first id in the last partition, which must stay empty."""
+    """Return the first id in the last partition, which must stay empty."""
     query = text(f"SELECT MIN(message_id) FROM {table} PARTITION ({LAST})")
     found: bytes | None = connection.scalar(query)
     return found

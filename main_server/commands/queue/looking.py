@@ -1,4 +1,4 @@
-"""What `gatepost queue list|stats|peek` do, and say."""
+"""The work of `gatepost queue list|stats|peek`, and what they print."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -132,7 +132,8 @@ async def _peek(queue: Queue, limit: int) -> list[tuple[Peeked, str | None]]:
 
 
 def _client_of(payload: bytes | None) -> str | None:
-    """Of the clear fields of an envelope; what is sealed nobody opens here (I7)."""
+    """Return the client in the clear fields of an envelope; the sealed ones nobody opens here
+    (I7)."""
     try:
         return None if payload is None else decode(payload).client_id
     except Undecodable:

@@ -1,4 +1,4 @@
-"""What `gatepost queue purge` does, and says."""
+"""The work of `gatepost queue purge`, and what it prints."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ from main_server.store.database import transact
 from main_server.tenants.pauses.service import Order, said
 
 MOST_LOOKED_AT = 10_000
-"""Of what only Redis has, in a partition."""
+"""The most messages looked at in a partition, of those that only Redis has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """So many waited, so many were discarded, of so many Redis wasn't told; and so many it has
-    alone, if it says so."""
+    """The outcome: how many messages waited, how many were discarded, how many of these Redis
+    wasn't told of; and how many Redis has alone, if it says so."""
 
     expected: int
     ended: int
@@ -56,8 +56,8 @@ class Done:
 
     @property
     def missed(self) -> int:
-        """Delivered, failed or erased between the question and the answer. Where there were too
-        many to count, at least so many."""
+        """The messages that were delivered, failed or erased between the question and the answer.
+        Where there were too many to count, it is at least this number."""
         return max(0, self.expected - self.ended)
 
 
@@ -99,7 +99,8 @@ def forget_dead(config: Path | None, given: Given, *, dry_run: bool, json: bool)
 
 
 def _selection(known: list[Known], given: Given, now: datetime) -> Selection:
-    """A domain's are its own, whatever queue they wait in; a queue's are all that wait there."""
+    """Return what is meant: a domain's own messages, whatever queue they wait in; or all that wait
+    in a queue."""
     end, client = first_id_at(to_ms(now)), checked_client(given.client)
     if any(one.name == given.name for one in known):
         return Selection(end, queue=given.name, client_id=client)
@@ -111,7 +112,7 @@ def _selection(known: list[Known], given: Given, now: datetime) -> Selection:
 def _discard(
     engine: Engine, settings: StoresOnly, selection: Selection, order: Order
 ) -> tuple[int, int]:
-    """How many have ended, and of how many Redis wasn't told."""
+    """Discard what was selected; return how many have ended, and of how many Redis wasn't told."""
     step, ended, unheard = Step(START), 0, 0
     while step.place is not None:
         step = discarding.discard_some(engine, selection, order, step.place)
@@ -136,8 +137,8 @@ def _forget(settings: StoresOnly, step: Step) -> bool:
 
 
 def _exposed(settings: StoresOnly, known: list[Known], selection: Selection) -> int | None:
-    """In Redis alone, and so not ended: they get their rows within seconds. None if it doesn't
-    answer: what was discarded is to be told all the same."""
+    """Count the messages that are in Redis alone, and so have not ended: they get their rows within
+    seconds. Return None if Redis doesn't answer: what was discarded is to be told all the same."""
     names = [one.name for one in known if selection.queue in (None, one.name)]
 
     async def count(asked: Queues) -> int:
@@ -151,7 +152,8 @@ def _exposed(settings: StoresOnly, known: list[Known], selection: Selection) -> 
 
 
 def _is_meant(selection: Selection, payload: bytes) -> bool:
-    """By the clear fields of its envelope; one that can't be read is nobody's."""
+    """Return whether a message is meant, by the clear fields of its envelope; one that can't be
+    read is nobody's."""
     try:
         envelope = decode(payload)
     except Undecodable:

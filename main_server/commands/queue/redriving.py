@@ -1,4 +1,4 @@
-"""What `gatepost queue redrive|redrives` do, and say. The engine is the portal's
+"""The work of `gatepost queue redrive|redrives`, and what they print. The engine is the portal's
 (main_server.messages.failed.service): the count comes first, then the main servers do it."""
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the options say."""
+    """The values of the options."""
 
     reason: str
     domain: str | None

@@ -15,7 +15,7 @@ COLUMNS = ("ready", "delayed", "leased", "in line", "dead", "exposed", "oldest")
 
 
 def cells_of(one: Stats) -> str:
-    """Under the columns."""
+    """Return a queue's figures as cells under the columns."""
     figures = (one.reservable, one.delayed, one.leased, one.in_line, one.dead, one.exposed)
     oldest = duration(one.oldest_ms / 1000) if one.reservable else "–"
     return "  ".join(f"{cell:>8}" for cell in (*figures, oldest))

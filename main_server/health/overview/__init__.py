@@ -1,1 +1,1 @@
-"""The overview: how the whole place does, for administrators. Nothing here is kept anywhere."""
+"""The overview of the whole place, for administrators. Nothing here is kept anywhere."""

@@ -1,7 +1,8 @@
-"""One collection for all who look, in each process of the main server: a sample every two seconds.
+"""The collection of samples for all who look, one in each process of the main server: a sample
+every two seconds.
 
-Redis is asked for the queues, the ledger now and then for the domains and certificates, each by a
-loop of its own, so that a store that hangs holds up neither the other nor who looks.
+Redis is asked for the queues, the ledger now and then for the domains and certificates. Each has a
+loop of its own, so that a store that hangs holds up neither the other nor whoever looks.
 """
 
 import asyncio
@@ -28,15 +29,16 @@ from main_server.store.database import Ledger, transact
 
 SAMPLE_SECONDS, SURVEY_SECONDS = 2.0, 10.0
 KEPT = 300
-"""Ten minutes."""
+"""The number of samples kept: ten minutes of them."""
 QUEUES_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
 class Sample:
-    """`flows` is None before anything could be counted, `queues` where Redis didn't answer.
+    """A sample. `flows` is None before anything could be counted, `queues` where Redis didn't
+    answer.
 
-    Sums over all domains are made once, for all who look at any time: there may be a thousand.
+    Sums over all domains are made once, for everybody who looks: there may be a thousand domains.
     """
 
     flows: Flows | None
@@ -44,7 +46,7 @@ class Sample:
 
     @cached_property
     def in_all(self) -> dict[str, Counted]:
-        """By kind, of all domains."""
+        """The flows of all domains together, by kind."""
         sums: dict[str, Counted] = {}
         for (kind, _), counted in (self.flows or {}).items():
             sums[kind] = sums.get(kind, Counted()) + counted
@@ -52,19 +54,20 @@ class Sample:
 
     @cached_property
     def troubles(self) -> Counter[tuple[str, str]]:
-        """How many were retried and failed, by kind and domain; mostly there are few of either."""
+        """The numbers of retried and failed messages, by kind and domain; mostly there are few of
+        either."""
         flows = (self.flows or {}).items()
         return Counter({key: one.count for key, one in flows if key[0] in ("retried", "failed")})
 
     @cached_property
     def waiting(self) -> int | None:
-        """In all queues."""
+        """The number of messages that wait in all queues."""
         return None if self.queues is None else sum(one.waiting for one in self.queues.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All that is known at a moment; what of it is shown depends on who looks. The last of the
+    """The state of everything at a moment; who looks decides what of it is shown. The last of the
     `samples` is the latest; `processes` come with the seconds since they were heard."""
 
     at_ms: int
@@ -119,7 +122,8 @@ class Collector:
         return made
 
     async def survey(self) -> Survey | None:
-        """What can't be asked stays as it was when it last could; None says so."""
+        """Take a survey and return it; None if the ledger can't be asked, and then the last one
+        stays."""
         with suppress(SQLAlchemyError):  # the checks say so
             self._survey = await self._ledger.run(_survey, self._clock)
             return self._survey

@@ -1,7 +1,7 @@
-"""What is heard of the processes: who is there, how each says that it is, and what it has done.
+"""The last news of each process: that it is there, how it says that it is, and what it has done.
 
-Each main server listens for itself. Who has said nothing for a while is shown as silent, then
-forgotten.
+Each main server listens for itself. A process that has said nothing for a while is shown as silent,
+then forgotten.
 """
 
 import asyncio
@@ -25,7 +25,8 @@ KINDS = ("accepted", "delivered", "retried", "failed")
 
 @dataclass(slots=True)
 class Known:
-    """A process: what it said last and when that was heard, and what was counted of it already."""
+    """A process: what it said last and when that was heard, and which of its totals were counted
+    already."""
 
     vitals: Vitals
     heard: float
@@ -34,7 +35,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What was done since the last time, of one domain: how many, and how many a second."""
+    """The messages of one domain since the last time: how many, and how many a second."""
 
     count: int = 0
     per_second: float = 0.0
@@ -44,7 +45,7 @@ class Counted:
 
 
 Flows = dict[tuple[str, str], Counted]
-"""By kind and domain."""
+"""The counts by kind and domain."""
 
 
 class Heard:
@@ -54,7 +55,8 @@ class Heard:
         self._left: deque[Vitals] = deque(maxlen=MOST_PROCESSES)
 
     def hear(self, data: bytes) -> None:
-        """Whoever may publish may say anything: what isn't to be believed is passed over."""
+        """Take what a process says. Whoever may publish may say anything: what isn't to be believed
+        is passed over."""
         if len(data) > MOST_BYTES:
             return
         try:
@@ -71,7 +73,8 @@ class Heard:
             self._known[vitals.process] = Known(vitals, self._clock(), vitals)
 
     def processes(self) -> list[tuple[Vitals, float]]:
-        """Each with the seconds since it was heard; in an order that stays."""
+        """Return the processes, each with the seconds since it was heard, in an order that
+        stays."""
         now = self._clock()
         for process in [p for p, k in self._known.items() if now - k.heard > FORGOTTEN_SECONDS]:
             del self._known[process]
@@ -79,17 +82,17 @@ class Heard:
         return sorted(found, key=lambda one: (one[0].service, one[0].machine, one[0].pid))
 
     def answers(self) -> dict[str, Answered]:
-        """Of each process what it said last of how long its answers took; of those that have left
-        since this was asked, too."""
+        """Return how long each process's answers took, as it said last; those that have left since
+        the last call are included."""
         left = [self._left.popleft() for _ in range(len(self._left))]
         every = [*left, *(known.vitals for known in self._known.values())]
         return {one.process: one.answered for one in every if one.answered is not None}
 
     def take(self) -> Flows:
-        """What was done since it was taken last.
+        """Return what was done since this was last called.
 
-        By the time that each process says has passed for it: what one did while it couldn't be
-        heard comes as its average, and not all at once.
+        The rate goes by the time that each process says has passed for it: what one did while it
+        couldn't be heard comes as its average, and not all at once.
         """
         flows: Flows = {}
         for known in self._known.values():

@@ -1,7 +1,7 @@
-"""How each part of the place is, in words. Pure.
+"""The state of each part of the place, in words. Pure.
 
-Who administers a domain is told whether what they share with others is well; what exactly is wrong
-with how many of them, and on which machine, is for those who run the place.
+An administrator of one domain is told whether the parts that they share with others are well; what
+exactly is wrong with how many of them, and on which machine, is for those who run the place.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,13 @@ _WITHOUT = {
     "main_server": "The ledger is not asked",
 }
 _BREAKERS = {"proxy": ("queue", "ledger"), "worker": ("redis", "main_server")}
-"""Checks that are a breaker: what a process passes over as long as it does not answer."""
+"""Checks that are a breaker: a process passes over the store as long as it does not answer."""
 Processes = Sequence[tuple[Vitals, float]]
 
 
 def parts_of(own: Checks, processes: Processes, *, whole: bool) -> list[Part]:
-    """`own` is how the main server that was asked is; `whole` for who may know all of it."""
+    """Return the parts. `own` are the checks of the main server that was asked; `whole` is for
+    those who may know everything."""
     redis = own["redis"].detail if "redis" in own else None
     parts = [
         _store("Ledger", own["ledger"].detail if "ledger" in own else None, whole=whole),

@@ -28,9 +28,9 @@ class Expiring:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """Our own domain sends nothing, so it shares no queue with anybody. `left` are queues, with
-    whose they are, to which nothing more comes, as theirs is another one now or they are disabled:
-    what was accepted may still wait there."""
+    """The domains and what concerns them. Our own domain sends nothing, so it shares no queue with
+    anybody. `left` are queues, with their domains, to which nothing more comes, as the domain has
+    another queue now or is disabled: what was accepted may still wait there."""
 
     domains: list[KnownDomain]
     expiring: list[Expiring]
@@ -51,7 +51,7 @@ def _left(connection: Connection) -> dict[str, str]:
 
 
 def list_expiring(connection: Connection, now: datetime) -> list[Expiring]:
-    """Active ones that haven't been replaced, the next to expire first."""
+    """Return active certificates that haven't been replaced, the next to expire first."""
     c = certificates.c
     query = (
         select(c.domain, c.role, c.name, c.not_after)

@@ -1,7 +1,7 @@
-"""What somebody sees of a snapshot (I12). Pure.
+"""The part of a snapshot that somebody sees (I12). Pure.
 
-A domain's administrator sees what is counted by domain, theirs, and the queue that is theirs alone;
-of what is shared, whether it is well.
+A domain's administrator sees their own domain's counts, and the queue that is theirs alone; of what
+is shared they see whether it is well.
 """
 
 from collections import Counter
@@ -20,9 +20,9 @@ from main_server.people.users.viewer import UserRole, Viewer
 from main_server.tenants.pauses.repository import EVERYWHERE, Pause, What
 
 STEADY = 5
-"""Of so many samples is what is shown as a number a second: one alone jumps about."""
+"""The number of samples that a rate a second is taken from: one alone jumps about."""
 BEHIND_MS = 30_000
-"""A queue whose oldest message has waited for a worker for longer is behind."""
+"""The wait for a worker, in ms, past which the oldest message shows that its queue is behind."""
 
 
 def overview_for(viewer: Viewer, snapshot: Snapshot) -> Overview:
@@ -47,7 +47,7 @@ def overview_for(viewer: Viewer, snapshot: Snapshot) -> Overview:
 
 
 def _queues_of(snapshot: Snapshot, domain: str | None) -> set[str]:
-    """The queues of which they may know how much waits there: none, if others wait there too."""
+    """Return the queues whose lengths they may know: none that others wait in, too."""
     domains = snapshot.survey.domains if snapshot.survey else []
     left = snapshot.survey.left if snapshot.survey else {}
     if domain is None:
@@ -129,7 +129,7 @@ def _queue_part(snapshot: Snapshot, queues: set[str], domain: str | None) -> Par
 
 
 def _intake_part(snapshot: Snapshot, domain: str | None) -> Iterator[Part]:
-    """Only while it is paused for somebody who is looked at."""
+    """Yield the part for intake only if intake is paused for one of the domains that are shown."""
     domains = snapshot.survey.domains if snapshot.survey else []
     names = {one.name for one in domains} if domain is None else {domain}
     if paused := _paused(snapshot, What.INTAKE, names | {EVERYWHERE}):
@@ -142,7 +142,8 @@ def _paused(snapshot: Snapshot, what: What, names: set[str]) -> list[Pause]:
 
 
 def _in_words(begin: str, paused: Sequence[Pause], domain: str | None) -> str:
-    """Who did it and why is for those who run the place: what is paused may be shared."""
+    """Say what is paused. Who paused it and why is for those who run the place: it may be
+    shared."""
     if domain is not None:
         return f"{begin} since {min(one.since for one in paused):%Y-%m-%d %H:%M} UTC."
     each = [

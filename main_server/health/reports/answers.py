@@ -1,4 +1,4 @@
-"""Keeps what proxies say of how long their answers took, for the nightly pipeline.
+"""Keep what proxies say of how long their answers took, for the nightly pipeline.
 
 Each process says its totals since its start once a second, and every main server hears all of them
 and writes what it has heard. So one main server is enough, and several don't count twice. A message
@@ -22,7 +22,8 @@ WRITE_SECONDS = 10.0
 
 
 async def answers_loop(stop: asyncio.Event, ledger: Ledger, clock: Clock, heard: Heard) -> None:
-    """Once more at the end: who has left by then is not heard of again."""
+    """Write what was heard now and then, and once more at the end: processes that have left by then
+    are not heard of again."""
     while not stop.is_set():
         await pause(stop, WRITE_SECONDS)
         with suppress(SQLAlchemyError):  # the checks say so; totals lose nothing by it

@@ -1,4 +1,4 @@
-"""SQL for how long answers took: what each process has said, hour by hour."""
+"""SQL for how long answers took: the totals that each process has said, hour by hour."""
 
 import json
 from collections.abc import Mapping
@@ -10,8 +10,9 @@ from gatepost.wire.vitals import Answered
 
 
 def put_answers(connection: Connection, hour: datetime, answers: Mapping[str, Answered]) -> None:
-    """Totals since each one's start, which only grow: whoever writes them, and however often, what
-    stands there is the largest. In an order that is everybody's, so that nobody waits crosswise."""
+    """Put totals since each process's start, which only grow: whoever writes them, and however
+    often, the largest stands there. They are put in an order that all writers have, so that nobody
+    waits crosswise."""
     statement = text(
         "INSERT INTO answer_times (hour, process, answered, accepted, within_ms)"
         " VALUES (:hour, :process, :answered, :accepted, :within)"

@@ -1,1 +1,1 @@
-"""What Prometheus is told of what all share: the queues, Redis, the ledger, the audit log."""
+"""The metrics of what all processes share: the queues, Redis, the ledger, the audit log."""

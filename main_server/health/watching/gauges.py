@@ -1,7 +1,8 @@
-"""Gauges of what several processes see alike: of a main server's processes the latest counts.
+"""Gauges of things that several processes see alike: the latest of a main server's processes
+counts.
 
-Several main servers say the same, each by itself: rules take the greatest, they never add them up.
-What can't be asked is NaN, which is neither good nor bad: what was true once would hide an outage.
+Several main servers say the same, each by itself: rules take the greatest, and never add them up.
+What can't be asked is NaN, which is neither good nor bad: an old value would hide an outage.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,22 +23,23 @@ def gauge(name: str, words: str, labels: Sequence[str] = ()) -> Gauge:
 
 
 class Figures:
-    """Gauges without labels, by the last part of their names."""
+    """Gauges without labels, named by the last part of their names."""
 
     def __init__(self, prefix: str, words: Mapping[str, str]) -> None:
         self._gauges = {name: gauge(f"{prefix}_{name}", said) for name, said in words.items()}
 
     def show(self, figures: Mapping[str, float | None]) -> None:
-        """What isn't among them isn't known."""
+        """Show these figures; one that isn't among them isn't known."""
         for name, one in self._gauges.items():
             value = figures.get(name)
             one.set(UNKNOWN if value is None else value)
 
 
 class QueueMetrics:
-    """Made once the metrics folder is known, hence not at import.
+    """The queues' gauges. They are made once the metrics folder is known, hence not at import.
 
-    A label for each queue, which an administrator has named; past MOST_QUEUES one for the rest.
+    There is a label for each queue, which an administrator has named; past MOST_QUEUES there is one
+    for the rest.
     """
 
     def __init__(self) -> None:
@@ -55,7 +57,7 @@ class QueueMetrics:
         self._shown: set[str] = set()
 
     def show(self, queues: Mapping[str, Stats] | None) -> None:
-        """None: Redis didn't answer."""
+        """Show the queues' figures; None where Redis didn't answer."""
         grouped: dict[str, list[Stats]] = {}
         for name, stats in sorted((queues or {}).items()):
             known = len(grouped) < MOST_QUEUES
@@ -77,13 +79,14 @@ class QueueMetrics:
 
 
 class PauseMetrics:
-    """How many are paused by hand: queues, and domains' intake; all of them count as one."""
+    """The number of things paused by hand: queues, and domains' intake; all domains count as
+    one."""
 
     def __init__(self) -> None:
         self._paused = gauge("gatepost_paused", "How many are paused by hand", ["what"])
 
     def show(self, pauses: Sequence[Pause] | None) -> None:
-        """None: the ledger didn't answer."""
+        """Show the pauses; None where the ledger didn't answer."""
         for what in What:
             count = UNKNOWN if pauses is None else sum(one.what == what for one in pauses)
             self._paused.labels(what.value).set(count)

@@ -1,4 +1,4 @@
-"""What is seen of the ledger that operators should know before it hurts: partitions that run out,
+"""Figures of the ledger that operators should know before it hurts: partitions that run out,
 connections that do, and whether the audit log hangs together."""
 
 from datetime import UTC, date
@@ -38,7 +38,8 @@ def read_ledger(engine: Engine, today: date) -> dict[str, float | None]:
 
 
 def read_audit(engine: Engine) -> dict[str, float | None]:
-    """Nothing as long as none has ended."""
+    """Return the figures of the last check of the audit log that has ended; nothing as long as none
+    has."""
     check = transact(engine, find_last_ended)
     if check is None or check.ended_at is None:
         return {}

@@ -1,4 +1,4 @@
-"""The loops that look at the stores for Prometheus. Each store by itself: one that hangs holds up
+"""The loops that look at the stores for Prometheus, each store by itself: one that hangs holds up
 neither the other nor anything else."""
 
 import asyncio

@@ -1,5 +1,5 @@
-"""What Redis says of itself that operators should see coming: memory, the append-only file, and how
-long its flushes to disk take, for which every sender waits (I1).
+"""Figures of Redis that operators should see coming: memory, the append-only file, and how long its
+flushes to disk take, for which every sender waits (I1).
 
 Redis notes each second's longest flush past its own `latency-monitor-threshold`; it counts delayed
 ones only under `everysec`, which isn't ours.
@@ -24,7 +24,8 @@ WORDS = {
 
 
 async def read_figures(redis: Redis) -> dict[str, float | None]:
-    """Raises RedisError if it doesn't answer; what our user may not see is None."""
+    """Read the figures; raise RedisError if Redis doesn't answer. What our user may not see is
+    None."""
     said: Mapping[str, Any] = await redis.info()
     well = {said.get("aof_last_write_status"), said.get("aof_last_bgrewrite_status")} == {"ok"}
     return {

@@ -1,4 +1,5 @@
-"""SQL for what is watched in the ledger. Each costs the same, however many messages there are."""
+"""SQL for what is watched in the ledger. Each query costs the same, however many messages there
+are."""
 
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ class Connections:
 
 
 def count_misplaced(connection: Connection, table: str, partition: str) -> int:
-    """Rows of a partition that is to be empty; past MOST they aren't counted on."""
+    """Count the rows of a partition that is to be empty; past MOST they aren't counted on."""
     assert table.isidentifier()
     assert partition.isidentifier()
     some = f"SELECT 1 FROM {table} PARTITION ({partition}) LIMIT {MOST}"
