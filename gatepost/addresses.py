@@ -1,8 +1,8 @@
-"""Addresses of the network, as text says them; and where somebody is who comes by way of a proxy of
-ours. Pure.
+"""Reads network addresses from text, and finds the address of a caller who comes by way of a proxy
+of ours. Pure.
 
-What a header says of that is believed of those proxies alone that the settings name: anybody else
-could be somewhere else with each try.
+What a header says of the caller's address is believed only of those proxies that the settings name:
+anybody else could claim another address with each try.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,8 @@ Network = IPv4Network | IPv6Network
 
 
 def address_in(text: str) -> IPv4Address | IPv6Address | None:
-    """None if it is no address. One of IPv4 within IPv6 is the same as by itself."""
+    """Return the address that a text says; None if it is none. IPv4 mapped into IPv6 comes back as
+    IPv4."""
     try:
         parsed = ip_address(text)
     except ValueError:
@@ -22,7 +23,8 @@ def address_in(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def behind(address: str, forwarded: Sequence[str], proxies: Sequence[Network]) -> str:
-    """The last on the way to us that is none of our proxies; `forwarded` are the headers."""
+    """Return the last address on the way to us that is none of our proxies; `forwarded` are the
+    headers."""
     way = ",".join(forwarded).split(",")
     while way and _is_within(address, proxies):
         before = way.pop().strip()

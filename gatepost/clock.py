@@ -1,7 +1,8 @@
 """The one place that reads the time: UTC milliseconds that never run backwards in a process.
 
-The id of a message decides its partition and its data key, so what follows must see neither a
-wall clock that is wrong nor one that is set back: it is corrected by a clock that we all share.
+The id of a message decides its partition and its data key, so whatever uses the time must see
+neither a wall clock that is wrong nor one that is set back: the time is corrected by a clock that
+we all share.
 """
 
 import time
@@ -45,9 +46,10 @@ class Clock:
         return self._latest
 
     def correct(self, reference_ms: int, took_ms: float) -> None:
-        """By a reference that was read just now, in a call that took so long.
+        """Correct the clock by a reference that was read just now, in a call that took `took_ms`.
 
-        The first one is believed. Later ones that are far from it must be seen several times.
+        The first reference is believed. Later ones that are far from the clock must be seen several
+        times.
         """
         base = reference_ms - _steady_ms() + round(took_ms / 2)
         if self._corrected and abs(base - self._base) > LEAP_MS:
@@ -62,14 +64,14 @@ class Clock:
 
     @property
     def known(self) -> bool:
-        """Whether a shared clock has been heard. Before, no id may be made: by a wall clock that is
-        wrong it would lie in another hour, or another year.
-        """
+        """True once a shared clock has been heard. Before that no id may be made: by a wall clock
+        that is wrong it would lie in another hour, or another year."""
         return self._corrected
 
     @property
     def note(self) -> str | None:
-        """What operators should know: that a clock is wrong, this machine's or the shared one."""
+        """A note for operators that a clock is wrong, this machine's or the shared one; None if
+        neither is."""
         if self._suspected:
             leap = (self._suspected[-1] - self._base) / 1000
             return f"the shared clock leapt by {leap:.1f} s; that is not believed yet"
@@ -80,8 +82,8 @@ class Clock:
 
     @property
     def ahead_ms(self) -> int:
-        """How far this machine's clock is ahead of this one; as a reference that has leapt would
-        have it, though that isn't believed yet."""
+        """Milliseconds by which this machine's clock is ahead of this one. A reference that has
+        leapt counts here, though it isn't believed yet."""
         base = self._suspected[-1] if self._suspected else self._base
         return _wall_ms() - _steady_ms() - base
 
@@ -95,31 +97,35 @@ def _steady_ms() -> int:
 
 
 def iso(ms: int) -> str:
-    """ISO 8601 in UTC with milliseconds, the form of every time at the boundary."""
+    """Return a time as ISO 8601 in UTC with milliseconds, the form of every time at the
+    boundary."""
     seconds, millis = divmod(ms, 1000)
     return f"{_iso_second(seconds)}.{millis:03d}Z"
 
 
 @lru_cache(maxsize=256)
 def _iso_second(seconds: int) -> str:
-    """Under load thousands of times fall into the same second."""
+    """Return a second as ISO 8601; cached, as under load thousands of times fall into the same
+    one."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def ledger_time(ms: int) -> str:
-    """A time as the ledger takes it in; for many rows a third of what a datetime costs."""
+    """Return a time as the ledger takes it in; for many rows a third of what a datetime costs."""
     return iso(ms)[:-1]
 
 
 def to_ms(moment: datetime) -> int:
-    """Milliseconds of an aware time, or of a naive one that is UTC (as the ledger keeps them).
+    """Return the milliseconds of an aware time, or of a naive one that is UTC (as the ledger keeps
+    them).
 
-    Cut, not rounded: the last instant of the year 9999 must not become one that can't be told.
+    They are cut, not rounded: the last instant of the year 9999 must not become one that can't be
+    told.
     """
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (aware - _EPOCH) // _MILLISECOND
 
 
 def from_ms(ms: int) -> datetime:
-    """The naive UTC time that the ledger keeps."""
+    """Return the naive UTC time that the ledger keeps."""
     return _NAIVE_EPOCH + timedelta(milliseconds=ms)

@@ -1,8 +1,8 @@
 """Decoders of JSON and MessagePack that came from outside a process, each for one type.
 
 msgspec has no error of its own for text that isn't UTF-8, nor for what is nested deeper than Python
-goes: whoever forgets these ends by them, and a worker comes back to the same payload each time. So
-decoders are made here alone, and whatever is wrong is Undecodable.
+goes: code that forgets these is ended by them, and a worker comes back to the same payload each
+time. So decoders are made here alone, and whatever is wrong is Undecodable.
 """
 
 import json
@@ -15,7 +15,8 @@ D = TypeVar("D")
 T = TypeVar("T")
 
 Undecodable = msgspec.MsgspecError
-"""All that a decoder raises. A ValidationError is one: what was read is of another form."""
+"""The only error that a decoder raises. A ValidationError is one: what was read is of another
+form."""
 
 
 def json_decoder(kind: type[T]) -> Callable[[bytes | bytearray | str], T]:
@@ -27,13 +28,13 @@ def msgpack_decoder(kind: type[T]) -> Callable[[bytes | bytearray], T]:
 
 
 def decode_json(data: bytes, kind: type[T]) -> T:
-    """For a type that is known only as it is asked for."""
+    """Decode JSON into a type that is known only when it is asked for."""
     return json_decoder(kind)(data)
 
 
 def decode_said(data: bytes, kind: type[T]) -> T:
-    """As people and partners write it: a name that is in an object twice is refused, of which the
-    last one would silently count."""
+    """Decode JSON that people and partners write: refuse an object that has a name twice, of which
+    the last one would silently count."""
     try:
         json.loads(data, object_pairs_hook=_once)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What can go wrong, in the words of the domain. Nothing here knows HTTP: gatepost.problem maps it.
+"""The errors of the domain, in its words. Nothing here knows HTTP: gatepost.problem maps it.
 
 A class's docstring is the message that its reader gets unless a better one is given. None of these
 ever carries what was sent: no value of a field, no body, no number.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """What is wrong at one place of a document: a JSON pointer (RFC 6901) and words."""
+    """A fault at one place of a document: a JSON pointer (RFC 6901) and words."""
 
     pointer: str
     detail: str

@@ -1,8 +1,9 @@
-"""What a problem means for who is answered it: when it comes, what to do, may it be repeated.
+"""Explains problems to those who are answered them: when one comes, what to do, whether the request
+may be repeated.
 
-Each kind of gatepost.problem has its explanation in problems.toml, and none is there that has no
-kind. The `type` of a problem is a name and leads nowhere by itself (ADR 0053): `gatepost problem`
-and the page of that name do.
+Each kind of gatepost.problem has its explanation in problems.toml, and there are no others. The
+`type` of a problem is a name and leads nowhere by itself (ADR 0053): `gatepost problem` and the
+page of that name explain it.
 """
 
 import tomllib
@@ -17,7 +18,7 @@ _FILE = Path(__file__).with_name("problems.toml")
 
 
 class Repeat(StrEnum):
-    """Whether the very same may be sent again."""
+    """The answers to whether the very same request may be sent again."""
 
     NO = "no"
     ONCE_MENDED = "once-mended"
@@ -49,14 +50,14 @@ class Explanation:
         return TYPE_BASE + self.kind.slug
 
     def document(self) -> dict[str, str | int]:
-        """For scripts."""
+        """Return the explanation as a document, for scripts."""
         said = {"title": self.kind.title, "when": self.when, "do": self.do}
         return {"type": self.type, "status": self.kind.status, **said, "repeat": self.repeat}
 
 
 @cache
 def explanations() -> dict[str, Explanation]:
-    """By slug, in the order of the statuses."""
+    """Return all explanations by slug, in the order of the statuses."""
     written = tomllib.loads(_FILE.read_text(encoding="utf-8"))
     kinds = sorted([*KINDS.values(), INTERNAL], key=lambda kind: (kind.status, kind.slug))
     return {kind.slug: _explanation(kind, written[kind.slug]) for kind in kinds}
@@ -67,5 +68,5 @@ def _explanation(kind: Kind, said: dict[str, str]) -> Explanation:
 
 
 def explain(name: str) -> Explanation | None:
-    """By the slug or the whole `type`."""
+    """Return the explanation of a slug or a whole `type`; None if there is none."""
     return explanations().get(name.removeprefix(TYPE_BASE))

@@ -1,8 +1,8 @@
 """Message ids: UUIDv7 (RFC 9562), so that a range of ids is a range of time.
 
 Within a process ids only grow: 12 bits after the time count within a millisecond, and when they are
-used up the next millisecond is borrowed. Only a clock that was led astray and has come back takes
-them along: ids that stay in the future get another day's key and another day's partition.
+used up the next millisecond is borrowed. Only when a clock that was led astray has come back do ids
+go back with it: ids that stay in the future get another day's key and another day's partition.
 """
 
 import secrets
@@ -38,10 +38,10 @@ class MessageIds:
 
 
 def id_ms(message_id: UUID) -> int:
-    """The time in an id, in milliseconds since the epoch."""
+    """Return the time in an id, in milliseconds since the epoch."""
     return message_id.int >> 80
 
 
 def first_id_at(ms: int) -> bytes:
-    """The smallest id of a millisecond: the boundary of a range in time."""
+    """Return the smallest id of a millisecond: the boundary of a range in time."""
     return ms.to_bytes(6, "big") + bytes(10)

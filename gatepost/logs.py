@@ -1,7 +1,7 @@
 """Logs: JSON lines on standard output, one wide event for each unit of work.
 
-Never a payload, a number or a key. A field is a plain value; what the libraries log comes through
-the same writer, so a reader meets one format only.
+No event has a payload, a number or a key. A field is a plain value; what the libraries log comes
+through the same writer, so a reader meets one format only.
 """
 
 import json
@@ -23,8 +23,8 @@ _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 
 class Level:
-    """From which level on events are written. It is shared with what is forked from then on, so
-    that it can be changed for all processes of a service while they run."""
+    """The level from which on events are written. It is shared with processes that are forked from
+    then on, so that it can be changed for all processes of a service while they run."""
 
     def __init__(self, name: str) -> None:
         self._shared = mmap.mmap(-1, 1)
@@ -34,7 +34,8 @@ class Level:
         self._settled = self._shared[0] = _LEVELS[name]
 
     def toggle_debug(self) -> str:
-        """Between everything and what was settled; says which it is now."""
+        """Switch between writing everything and what was settled; return the level that now
+        holds."""
         every = _LEVELS["debug"]
         self._shared[0] = self._settled if self._shared[0] == every else every
         return next(name for name, value in _LEVELS.items() if value == self._shared[0])
@@ -44,7 +45,7 @@ class Level:
 
 
 class Log:
-    """Writes events of one service; `bind` gives a log whose fields stand in each of its events."""
+    """A log of one service's events; `bind` gives one whose fields stand in each of its events."""
 
     def __init__(
         self, service: str, level: str | Level = "info", fields: dict[str, Any] | None = None
@@ -95,9 +96,9 @@ def _encode(line: dict[str, Any]) -> bytes:
 
 
 class _Bridge(logging.Handler):
-    """Brings the libraries' log records into our format.
+    """A handler that brings the libraries' log records into our format.
 
-    Of an exception only the type and the places are kept: its text may quote what was being
+    Only the type and the places of an exception are kept: its text may quote what was being
     handled.
     """
 
@@ -116,7 +117,8 @@ class _Bridge(logging.Handler):
 
 
 def _message(record: logging.LogRecord) -> str:
-    """A record whose arguments do not fit must not become an error of the code that logs it."""
+    """Return a record's text. Arguments that do not fit must not become an error of the code that
+    logs it."""
     try:
         return record.getMessage()
     except (TypeError, ValueError, KeyError):
@@ -124,9 +126,9 @@ def _message(record: logging.LogRecord) -> str:
 
 
 def failure(error: BaseException) -> dict[str, Any]:
-    """An exception as fields: its type and where it was raised, without its text.
+    """Return an exception as fields: its type and where it was raised, without its text.
 
-    But for our own words to an operator, which name files and settings.
+    Only our own words to an operator are kept: they name files and settings.
     """
     frames = traceback.extract_tb(error.__traceback__)[-6:]
     return {
@@ -137,7 +139,8 @@ def failure(error: BaseException) -> dict[str, Any]:
 
 
 def start_logging(service: str, level: str) -> Log:
-    """The log of this process; from now on the libraries' records pass through it as well."""
+    """Return the log of this process; from now on the libraries' records pass through it as
+    well."""
     log = Log(service, level)
     root = logging.getLogger()
     root.handlers = [_Bridge(log)]

@@ -1,4 +1,4 @@
-"""Background loops: each is `async def x_loop(stop, …)`, all of a process run in one TaskGroup.
+"""Background loops: each is `async def x_loop(stop, …)`, and all of a process run in one TaskGroup.
 
 If a loop dies the process dies loudly and is started again by its supervisor: nothing limps on.
 """
@@ -15,7 +15,7 @@ from typing import Any, ParamSpec, Self
 P = ParamSpec("P")
 
 TURN_SECONDS = 0.005
-"""How long a step of long work may take until others have their turn."""
+"""Seconds that long work may take until others have their turn."""
 
 
 class Loops:
@@ -55,10 +55,10 @@ class Loops:
 
 
 class Turn:
-    """Long work, a step at a time: after each of them it asks whether it is the others' turn.
+    """The turns of long work: after each step it asks whether it is the others' turn.
 
-    So much of the loop is one request's at a time that nobody notices; less often than each step,
-    because to go once round the loop costs as much as many of them.
+    One request has the loop only for so long at a time that nobody notices. The others don't have
+    their turn after every step, because going once round the loop costs as much as many steps.
     """
 
     def __init__(self, seconds: float = TURN_SECONDS) -> None:
@@ -72,8 +72,8 @@ class Turn:
 
 
 def at_home(call: Callable[P, object]) -> Callable[P, None]:
-    """The same call, made on the loop that runs here now, whatever thread asks for it: at once if
-    it is this one. Where no loop runs it is made by who asks."""
+    """Return a function that makes the call on the loop that runs here now, whatever thread asks
+    for it: at once if it asks from that loop. If no loop runs here, whoever asks makes the call."""
     try:
         home = asyncio.get_running_loop()
     except RuntimeError:
@@ -90,7 +90,7 @@ def at_home(call: Callable[P, object]) -> Callable[P, None]:
 
 
 async def pause(stop: asyncio.Event, seconds: float) -> None:
-    """Wait so long, or until it is time to stop."""
+    """Wait so many seconds, or until it is time to stop."""
     if seconds <= 0:
         return
     try:
@@ -101,7 +101,7 @@ async def pause(stop: asyncio.Event, seconds: float) -> None:
 
 
 def backoff(first: float, cap: float) -> Iterator[float]:
-    """Waits that double up to a cap, with jitter so that many don't come back at once."""
+    """Yield waits that double up to a cap, with jitter so that many don't come back at once."""
     wait = first
     while True:
         yield wait * random.uniform(0.5, 1.0)

@@ -16,16 +16,16 @@ LATENCY_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 
 
 def collect_in(folder: Path) -> None:
-    """From now on metrics made in this process and in its children are kept in this folder.
+    """Keep the metrics that are made in this process and its children from now on in this folder.
 
-    Must come before the first metric is made.
+    This must come before the first metric is made.
     """
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
     values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]
 
 
 class _Known(Collector):
-    """What is known anyway, and counted nowhere."""
+    """A collector of what is known anyway, and counted nowhere."""
 
     def __init__(self, families: Iterable[Metric]) -> None:
         self._families = families
@@ -35,7 +35,8 @@ class _Known(Collector):
 
 
 def exposition(folder: Path, *families: Metric) -> bytes:
-    """The text format, summed over all processes that have ever written here; and `families`."""
+    """Return the text format, summed over all processes that have ever written here; and
+    `families`."""
     registry = CollectorRegistry()
     registry.register(_Known(families))
     multiprocess.MultiProcessCollector(registry, path=str(folder))  # type: ignore[no-untyped-call]
@@ -43,5 +44,5 @@ def exposition(folder: Path, *families: Metric) -> bytes:
 
 
 def forget_process(folder: Path, pid: int) -> None:
-    """A process has died: its live gauges no longer count, its counters do."""
+    """Forget the live gauges of a process that has died; its counters still count."""
     multiprocess.mark_process_dead(pid, path=str(folder))  # type: ignore[no-untyped-call]

@@ -1,7 +1,7 @@
-"""What is wrong with what was given, in our words: where and what, never the value.
+"""Says what is wrong with what was given, in our words: where and what, never the value.
 
-pydantic's and msgspec's own are for programmers, may repeat what was sent, and change with their
-versions. A name is repeated only if it is a plain one.
+The words of pydantic and msgspec are for programmers, may repeat what was sent, and change with
+their versions. A name is repeated only if it is a plain one.
 """
 
 import re
@@ -24,7 +24,7 @@ _KINDS = {
     "object": "an object",
     "null": "null",
 }
-"""As msgspec calls them."""
+"""Our words for types, by msgspec's names for them."""
 _OF_TYPES = {
     "missing": "is required",
     "extra_forbidden": UNKNOWN,
@@ -56,7 +56,7 @@ _OF_BEGINNINGS = {
     "dict_": "must be a section of names and values",
     "model_": "must be a section of names and values",
 }
-"""pydantic's types of errors, or how they begin."""
+"""Our words for pydantic's types of errors: here by how a type begins, above by the whole type."""
 _EXPECTED = re.compile(r"\AExpected `([a-z |]+)`")
 _NAMED = re.compile(r"\AObject (missing required|contains unknown) field `(.*)`\Z", re.DOTALL)
 _BOUND = re.compile(r"\AExpected `(\w+)[^`]*`( of length)? (>=|<=|>|<) ([0-9.-]+)\Z")
@@ -68,7 +68,7 @@ def is_plain(name: str) -> bool:
 
 
 def unknown_field(parent: str, name: str, known: Iterable[str] = ()) -> FieldError:
-    """Of what it may have been meant for, too."""
+    """Return the error of an unknown field, with the known one that it may have been meant for."""
     if not is_plain(name):
         return FieldError(parent, UNKNOWN)
     return FieldError(f"{parent}/{name}", UNKNOWN + did_you_mean(name, known))
@@ -80,8 +80,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Of those that are known, the one that differs in how it is written, in one character or in
-    two that have changed places, or that begins or ends so. Quick: anybody may ask as they like."""
+    """Return the known name that differs in how it is written, in one character or in two that have
+    changed places, or that begins or ends with the given one. Quick: anybody may ask as they
+    like."""
     plain = _plain(name[: LONGEST + 1])
     names = list(known)
     typed = _without_one(plain) if len(plain) <= LONGEST else frozenset()
@@ -94,7 +95,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def of_pydantic(error: Mapping[str, Any]) -> str:
-    """Of one of the entries of its errors()."""
+    """Return our words for one entry of pydantic's errors()."""
     kind, given = str(error["type"]), error.get("ctx", {})
     words = _OF_TYPES.get(kind)
     if words is None:
@@ -104,7 +105,8 @@ def of_pydantic(error: Mapping[str, Any]) -> str:
 
 
 def of_msgspec(error: Exception, known: Iterable[str] = ()) -> FieldError:
-    """Of its ValidationError; `known` are the fields that there are."""
+    """Return the error that msgspec's ValidationError tells; `known` are the fields that there
+    are."""
     words, _, place = str(error).rpartition(" - at `$")
     if not words:
         words, place = str(error), ""
@@ -132,7 +134,7 @@ def _of_msgspecs_words(words: str) -> str:
 
 
 def _pointer(place: str) -> str:
-    """`.a[0].b` as /a/0/b. A key of somebody's own (`[...]`) isn't said."""
+    """Return `.a[0].b` as /a/0/b. A key of somebody's own (`[...]`) isn't said."""
     parts = re.findall(r"\.(\w+)|\[(\d+)\]", place)
     return "".join(f"/{name or index}" for name, index in parts)
 

@@ -1,7 +1,7 @@
-"""Whose a file is that root makes for a service: the service's, as if it had made it itself.
+"""Gives a file that root makes for a service to that service, as if it had made it itself.
 
-Root's own it could neither read nor, in some folders, replace. Files are given away by descriptor:
-in a folder of somebody else's a path leads wherever he wants.
+The service could neither read a file of root's own nor, in some folders, replace it. Files are
+given away by descriptor: in a folder of somebody else's a path leads wherever its owner wants.
 """
 
 import os
@@ -16,7 +16,8 @@ class Owner(NamedTuple):
 
 
 def owner_of(place: Path) -> Owner | None:
-    """None unless we are root: what anybody else makes is his."""
+    """Return the owner of a place; None unless we are root: what anybody else makes is their
+    own."""
     if os.geteuid() != 0:
         return None
     status = place.stat()
@@ -24,7 +25,7 @@ def owner_of(place: Path) -> Owner | None:
 
 
 def owner_called(service: str) -> Owner | None:
-    """The service's own user; None unless we are root, on a machine that has one."""
+    """Return the service's own user; None unless we are root, on a machine that has one."""
     if os.geteuid() != 0:
         return None
     try:

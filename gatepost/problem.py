@@ -79,7 +79,7 @@ class Problem:
 
 
 def describe(error: Exception, request_id: str | None = None) -> Problem:
-    """The problem that an exception becomes; one that isn't ours says nothing of itself."""
+    """Return the problem that an exception becomes; one that isn't ours says nothing of itself."""
     kind = next((KINDS[cls] for cls in type(error).__mro__ if cls in KINDS), INTERNAL)
     detail = getattr(error, "detail", "") if kind is not INTERNAL else _INTERNAL_DETAIL
     document: dict[str, Any] = {

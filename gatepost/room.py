@@ -1,16 +1,16 @@
-"""How much room there is on the disk of a place, which need not be there yet."""
+"""Measures the free room on the disk of a place, which need not be there yet."""
 
 import shutil
 from pathlib import Path
 
 
 def free_at(place: Path) -> int:
-    """In bytes, for anybody but root: what is kept for root is used."""
+    """Return the free bytes for anybody but root: what is kept for root counts as used."""
     return shutil.disk_usage(existing(place)).free
 
 
 def existing(place: Path) -> Path:
-    """The folder of what is there, or is to be there."""
+    """Return the nearest folder that exists: the place itself, or one above it."""
     place = place.absolute()
     while not _is_folder(place):
         place = place.parent

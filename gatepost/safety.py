@@ -1,6 +1,6 @@
-"""What must not be: secrets out of a sample, private files that others can read, core dumps.
+"""Finds secrets out of a sample and private files that others can read, and forbids core dumps.
 
-What judges returns what is wrong, in words that say what to do; never the secret.
+The functions that judge return what is wrong, in words that say what to do; never the secret.
 """
 
 import os
@@ -16,7 +16,7 @@ SAMPLES = frozenset(
     | {"p@ssw0rd", "pass", "passw0rd", "password", "redis", "root", "s3cr3t", "sample", "secret"}
     | {"strong_password", "test", "topsecret", "your-password", "your_password", "yourpassword"}
 )
-"""As they stand in manuals, samples and containers; whatever digits follow them."""
+"""Passwords as they stand in manuals, samples and containers; they count whatever digits follow."""
 
 
 def private_file_faults(file: Path) -> list[str]:
@@ -28,7 +28,7 @@ def private_file_faults(file: Path) -> list[str]:
 
 
 def too_wide(file: Path) -> int:
-    """The bits that must not be set.
+    """Return the bits of a file's mode that must not be set.
 
     systemd lets its service read a credential by an ACL, whose mask shows as a right of the group.
     """
@@ -59,5 +59,5 @@ def url_password_faults(url: str) -> list[str]:
 
 
 def forbid_core_dumps() -> None:
-    """Of a command that has something secret in its memory."""
+    """Forbid core dumps of a command that has something secret in its memory."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))

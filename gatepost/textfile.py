@@ -1,8 +1,9 @@
-"""Metrics of what runs now and then, in files for the node exporter's textfile collector.
+"""Writes metrics of what runs now and then into files for the node exporter's textfile collector.
 
-A file is there whole or as it was, and the collector, who is somebody else, may read it: units run
-under a umask that would keep it from that. One that can't be written is said, and changes nothing
-of what was done: that it grows old is what an alert is for.
+A file is there whole or as it was, and the collector, which runs as somebody else, may read it:
+units run under a umask that would keep the collector from that. A file that can't be written is
+told on standard error, and changes nothing of what was done: that the file grows old is what an
+alert is for.
 """
 
 import os
@@ -17,8 +18,9 @@ from gatepost.owners import Owner, give
 def write(
     folder: Path | None, name: str, registry: CollectorRegistry, owner: Owner | None = None
 ) -> None:
-    """`folder` None: nobody wants to know. `owner` is who writes it at night: in that folder, where
-    nobody takes away another's file, one of root's would stay for good."""
+    """Write the metrics into a file; nothing if `folder` is None. `owner` is who writes the file at
+    night: in that folder, where nobody takes away another's file, one of root's would stay for
+    good."""
     if folder is None:
         return
     draft = folder / f".{name}.{os.getpid()}"

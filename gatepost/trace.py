@@ -12,7 +12,8 @@ _SAMPLED = 1
 
 
 def fresh_traceparent() -> str:
-    """Of a trace that nobody records yet: that is for the gateway to decide."""
+    """Return the traceparent of a new trace that nobody records yet: that is for the gateway to
+    decide."""
     return f"00-{secrets.token_hex(16)}-{fresh_span_id()}-00"
 
 
@@ -33,7 +34,7 @@ def span_id(traceparent: str) -> str:
 
 
 def is_recorded(traceparent: str) -> bool:
-    """Whether who wrote it records its span."""
+    """Return whether the writer of a traceparent records its span."""
     return is_traceparent(traceparent) and bool(int(traceparent[53:], 16) & _SAMPLED)
 
 
@@ -46,6 +47,7 @@ def not_recorded(traceparent: str) -> str:
 
 
 def ledger_span_id(of_message: str) -> str:
-    """The span of a message's commit to the ledger, by the message's own: so the main server knows
-    below which one it works, and nothing more travels with each message."""
+    """Return the id of the span of a message's commit to the ledger, made from the message's own:
+    so the main server knows below which span it works, and nothing more travels with each
+    message."""
     return f"{int(of_message, 16) ^ 1 or 2:016x}"

@@ -1,5 +1,5 @@
-"""Files that are replaced whole: a reader, or a power cut, meets the old one or the new one. And
-such as never take the place of another."""
+"""Writes files whole: a reader, or a power cut, meets the old file or the new one. A file can also
+be created so that it never takes the place of another."""
 
 import os
 import stat
@@ -12,8 +12,11 @@ _MODE = 0o600
 
 
 def replace_file(file: Path, data: bytes, mode: int | None = None) -> None:
-    """On disk when this returns. Without a mode it has that of the file that was there. Root leaves
-    it to whose that was, a new one to whose the folder is; anybody else's is his own."""
+    """Replace a file, or make it; it is on disk when this returns.
+
+    Without a mode it has that of the file that was there. Root gives it to the owner of that file,
+    and a new one to the owner of the folder; anybody else's is their own.
+    """
     draft = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         before = file.stat() if file.exists() else None
@@ -32,7 +35,7 @@ def replace_file(file: Path, data: bytes, mode: int | None = None) -> None:
 
 
 def create_file(file: Path, data: bytes) -> None:
-    """Never over another: a link, unlike a rename, doesn't take its place."""
+    """Create a file, never over another: a link, unlike a rename, doesn't take its place."""
     draft = file.with_name(f".{file.name}.{os.getpid()}.new")
     replace_file(draft, data)
     try:
@@ -47,7 +50,7 @@ def create_file(file: Path, data: bytes) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Before this, a power cut may bring back what a rename has replaced."""
+    """Sync a folder: before that, a power cut may bring back what a rename has replaced."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

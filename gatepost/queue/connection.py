@@ -1,4 +1,4 @@
-"""How a service opens its connection to Redis for the engine.
+"""Opens a service's connection to Redis for the engine.
 
 redis-py would send a command again when its reply is lost. For the engine that is not harmless: a
 second reserve leases other messages. So nothing is repeated behind the caller's back; what failed
@@ -13,13 +13,13 @@ from redis.maint_notifications import MaintNotificationsConfig
 CONNECT_TIMEOUT = 2.0
 POOL_TIMEOUT = 2.0
 REPLY_TIMEOUT = 7.0
-"""Longer than the longest wait for a signal."""
+"""Seconds until a reply must have come; longer than the longest wait for a signal."""
 
 
 def connect(url: str, max_connections: int = 64) -> Redis:
     """Return a client for the engine; it connects when first used.
 
-    Who finds all connections in use waits for one, a little: being busy isn't being away.
+    A caller who finds all connections in use waits a little for one: being busy isn't being away.
     """
     pool = BlockingConnectionPool.from_url(
         url,

@@ -1,4 +1,4 @@
-"""What can go wrong between the engine and Redis, as types of our own.
+"""The errors between the engine and Redis, as types of our own.
 
 redis-py's exceptions never leave the engine. A QueueError means that Redis could not or would not
 do what was asked; after QueueSlow and QueueUnavailable it may still have done it. A mistake in a

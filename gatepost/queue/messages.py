@@ -1,4 +1,4 @@
-"""What goes into the engine and what comes out, as plain values.
+"""The values that go into the engine and come out of it.
 
 Ids are 16 bytes, payloads are bytes that the engine never looks into. Times are Unix milliseconds.
 """
@@ -34,17 +34,17 @@ class Entry:
 
 
 class Enqueued(IntEnum):
-    """What became of an entry."""
+    """The outcome of enqueuing an entry."""
 
     ALREADY_THERE = 0
     NEW = 1
     SUPERSEDED = 2
-    """It took the place of an earlier generation."""
+    """The entry took the place of an earlier generation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A message under a lease. `tag` proves the lease: who settles must name it."""
+    """A message under a lease. `tag` proves the lease: whoever settles the message must name it."""
 
     id: bytes
     payload: bytes
@@ -53,14 +53,14 @@ class Delivery:
     generation: int
     priority: int
     enqueued_at: int
-    """Since when it could have been delivered: when it was enqueued, or due."""
+    """The time since when it could have been delivered: when it was enqueued, or due."""
     expires_at: int | None
     deadline: int
     partition: int
 
 
 class Reason(IntEnum):
-    """Why a message was given up. The numbers are stored: never change one."""
+    """The reason why a message was given up. The numbers are stored: never change one."""
 
     ATTEMPTS_USED = 1
     REFUSED = 2
@@ -72,7 +72,7 @@ class Reason(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """What is remembered of a message that was given up."""
+    """The record that is kept of a message that was given up."""
 
     id: bytes
     reason: Reason
@@ -80,19 +80,19 @@ class DeadLetter:
 
 
 class Place(Enum):
-    """Where a message is."""
+    """The place where a message is."""
 
     READY = "ready"
     LEASED = "leased"
     DELAYED = "delayed"
     IN_LINE = "in line"
-    """Behind another message of its ordering key."""
+    """The message waits behind another one of its ordering key."""
     DEAD = "dead"
 
 
 @dataclass(frozen=True, slots=True)
 class Peeked:
-    """How a message fares. What a dead one was like isn't known any more: its fields are 0."""
+    """The state of a message. What a dead one was like isn't known any more: its fields are 0."""
 
     id: bytes
     place: Place
@@ -121,12 +121,12 @@ class Exposed:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """How many messages are where."""
+    """The numbers of messages by where they are."""
 
     ready: dict[int, int]
-    """By priority."""
+    """Ready messages by priority."""
     alone: int
-    """Ready too: those that lost a lease, each to be reserved by itself."""
+    """Ready messages too: those that lost a lease, each to be reserved by itself."""
     leased: int
     delayed: int
     in_line: int
@@ -137,10 +137,10 @@ class Stats:
 
     @property
     def reservable(self) -> int:
-        """All that may be reserved now."""
+        """The number of messages that may be reserved now."""
         return sum(self.ready.values()) + self.alone
 
     @property
     def waiting(self) -> int:
-        """Every message that isn't settled."""
+        """The number of messages that aren't settled."""
         return self.reservable + self.leased + self.delayed + self.in_line

@@ -10,7 +10,7 @@ from gatepost.queue.signals import Doorbell
 
 
 class Queues:
-    """Makes each queue once; None is the name of the default one."""
+    """The queues by name, each made once; None is the name of the default one."""
 
     def __init__(self, redis: Client, default: str) -> None:
         self._redis = redis
@@ -53,7 +53,7 @@ class Turns:
         return [queue.name for queue in self._paused]
 
     async def serve(self, queues: Iterable[Queue], paused: Container[str] = ()) -> None:
-        """From now on these are the queues, and of these names are paused. Changing nothing costs
+        """Serve these queues from now on, and pause those of these names. Changing nothing costs
         nothing."""
         wanted = list(queues)
         resting = [queue for queue in wanted if queue.name in paused]
@@ -71,7 +71,8 @@ class Turns:
     async def reserve(
         self, limit: int, lease_seconds: float, but: Container[Queue] = ()
     ) -> tuple[Queue, list[Delivery]] | None:
-        """Take a batch from the next queue that has something, but for some; None if none has."""
+        """Take a batch from the next queue that has something and isn't in `but`; None if none
+        has."""
         for _ in range(len(self._queues)):
             queue = self._queues[self._next % len(self._queues)]
             self._next += 1
@@ -82,7 +83,7 @@ class Turns:
         return None
 
     async def wait(self, timeout_seconds: float) -> bool:
-        """Wait for something to be ready in any of them; False if nothing was heard."""
+        """Wait for something to be ready in any of the queues; False if nothing was heard."""
         if self._doorbell is not None:
             return await self._doorbell.wait(timeout_seconds)
         try:

@@ -126,7 +126,8 @@ class Partition:
             return int(await self._redis.zremrangebyrank(self.keys.dead, 0, -1))
 
     async def foremost(self, limit: int) -> list[bytes]:
-        """What goes by while this looks may be named where it isn't any more."""
+        """Return the ids of up to `limit` messages of each place. One that moves meanwhile may be
+        named where it isn't any more."""
         named, last = self.keys.named, limit - 1
         with typed_errors():
             async with self._redis.pipeline(transaction=False) as asked:

@@ -62,19 +62,19 @@ class Queue:
         return await self._in_turn(lambda part: part.expire(limit, lease_seconds))
 
     async def acknowledge(self, deliveries: Sequence[Delivery]) -> list[bool]:
-        """Settle as delivered."""
+        """Settle messages as delivered."""
         return await self._each(deliveries, _partition_of, Partition.acknowledge)
 
     async def give_back(self, deliveries: Sequence[Delivery]) -> list[bool]:
-        """Put back at the head, as if they had not been reserved."""
+        """Put messages back at the head, as if they had not been reserved."""
         return await self._each(deliveries, _partition_of, Partition.give_back)
 
     async def retry_later(self, retries: Sequence[tuple[Delivery, float]]) -> list[bool]:
-        """Settle as to be tried again, each after its delay in seconds."""
+        """Settle messages as to be tried again, each after its delay in seconds."""
         return await self._each(retries, _partition_of_pair, Partition.retry_later)
 
     async def dead_letter(self, letters: Sequence[tuple[Delivery, Reason]]) -> list[bool]:
-        """Settle as given up, each for its reason."""
+        """Settle messages as given up, each for its reason."""
         return await self._each(letters, _partition_of_pair, Partition.dead_letter)
 
     async def extend(self, deliveries: Sequence[Delivery], lease_seconds: float) -> list[bool]:
@@ -112,7 +112,7 @@ class Queue:
         return [_first(answers) for answers in zip(*found, strict=True)]
 
     async def expose(self, ids: Sequence[bytes]) -> list[bool]:
-        """Note that only Redis has these; False for one that isn't here any more."""
+        """Note that only Redis has these messages; False for one that isn't here any more."""
         found = await self._all(lambda part: part.expose(ids))
         return [any(marks) for marks in zip(*found, strict=True)]
 
@@ -122,7 +122,7 @@ class Queue:
         return [message for messages in found for message in messages]
 
     async def registered(self, ids: Sequence[bytes]) -> None:
-        """Note that the ledger has these now."""
+        """Note that the ledger has these messages now."""
         if ids:
             await self._all(lambda part: part.registered(ids))
 
@@ -137,7 +137,8 @@ class Queue:
         return sum(await self._all(lambda part: part.forget_dead()))
 
     async def foremost(self, limit: int) -> list[Peeked]:
-        """Return how some fare that wait here, about in the order in which they would be taken.
+        """Return the state of some messages that wait here, about in the order in which they would
+        be taken.
 
         Per partition at most `limit` of each place are looked at, and `limit` are returned.
         """
@@ -159,7 +160,7 @@ class Queue:
         return _sum(await self.stats_each())
 
     async def stats_each(self) -> list[Stats]:
-        """The same of each partition."""
+        """Say of each partition how many messages are where."""
         return await self._all(lambda part: part.stats())
 
     async def wait(self, timeout_seconds: float) -> bool:

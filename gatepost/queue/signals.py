@@ -18,10 +18,11 @@ LONGEST_WAIT = 5.0
 
 
 class Doorbell:
-    """Waits on the signals of any number of partitions and queues.
+    """A wait on the signals of any number of partitions and queues.
 
-    One BRPOP for all of them where they are on one server. A cluster allows no command over several
-    slots: there each signal has its own, and what is still waiting serves the next wait as well.
+    One BRPOP serves all of them where they are on one server. A cluster allows no command over
+    several slots: there each signal has its own, and what is still waiting serves the next wait as
+    well.
     """
 
     def __init__(self, redis: Client, signals: Sequence[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""How messages look to the scripts: packed facts go in, packed records come out.
+"""Packs messages for the scripts and reads their replies: facts go in, records come out.
 
 The counterpart of lua/shared/record.lua; the two change together.
 """
@@ -39,14 +39,14 @@ def line_of(ordering_key: bytes) -> bytes:
 
 
 def partition_of(entry: Entry, partitions: int) -> int:
-    """Return where an entry belongs: by its ordering key if it has one, otherwise by its id."""
+    """Return an entry's partition: by its ordering key if it has one, otherwise by its id."""
     if entry.ordering_key is None:
         return partition_of_id(entry.id, partitions)
     return zlib.crc32(line_of(entry.ordering_key)) % partitions
 
 
 def partition_of_id(id_: bytes, partitions: int) -> int:
-    """Return where an id without ordering key belongs."""
+    """Return the partition of an id without ordering key."""
     return zlib.crc32(id_) % partitions
 
 
@@ -67,7 +67,7 @@ def pack_entry(entry: Entry) -> tuple[bytes, bytes, bytes]:
 
 @contextmanager
 def undamaged() -> Iterator[None]:
-    """Lets nothing but QueueDamaged out for what isn't as the scripts have written it: whoever can
+    """Let nothing but QueueDamaged out for what isn't as the scripts have written it: whoever can
     write to Redis must not end a worker by it."""
     try:
         yield

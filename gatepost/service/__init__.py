@@ -1,1 +1,1 @@
-"""How a service runs: a supervisor, its children, their HTTP ports, and the port for operators."""
+"""Runs a service: a supervisor, its children, their HTTP ports, and the port for operators."""

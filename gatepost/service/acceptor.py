@@ -1,5 +1,5 @@
-"""Takes the connections of a listening socket, one in each turn of the loop: those that are there
-already go first, and one that there is no room for costs no handshake."""
+"""Takes the connections of a listening socket, one in each turn of the loop: those that are open
+already go first, and one for which there is no room costs no handshake."""
 
 import asyncio
 import socket
@@ -13,14 +13,14 @@ from gatepost.service.sockets import reset
 
 HANDSHAKE_SECONDS = 5
 SHUTDOWN_SECONDS = 120
-"""So long TLS waits by itself for the rest of an answer to be taken: a connection that we close
-looks after that, and ends sooner."""
+"""Seconds that TLS by itself waits for the rest of an answer to be taken: a connection that we
+close looks after that, and ends sooner."""
 NO_FILES_SECONDS = 0.5
-"""So long nobody is taken when there are no more files to be had."""
+"""Seconds for which no connection is taken when there are no more files to be had."""
 
 
 class Acceptor:
-    """What uvicorn takes for a server of the event loop."""
+    """An acceptor that uvicorn takes for a server of the event loop."""
 
     def __init__(
         self,
@@ -44,13 +44,13 @@ class Acceptor:
         self._loop = asyncio.get_running_loop()
         self._again: asyncio.TimerHandle | None = None
         self.opening: dict[asyncio.Task[None], BoundedHttp] = {}
-        """Those at their handshake."""
+        """The connections at their handshake, by the tasks that open them."""
 
     def start(self) -> None:
         self._loop.add_reader(self._sock, self._take)
 
     def close(self) -> None:
-        """Whoever has called by now is still let in. It may be called again."""
+        """Let in whoever has called by now, and stop listening. It may be called again."""
         if self._sock.fileno() < 0:
             return
         self._loop.remove_reader(self._sock)
@@ -61,14 +61,15 @@ class Acceptor:
         self._sock.close()
 
     async def wait_closed(self) -> None:
-        """Nobody is left at the door: who didn't come through it has been sent away."""
+        """Hang up on every connection that is still at its handshake, and wait until none is
+        left."""
         for made in self.opening.values():
             made.hang_up()
         if self.opening:
             await asyncio.wait(self.opening)
 
     def _take(self) -> bool:
-        """Whether there was one."""
+        """Take a connection; return whether there was one."""
         try:
             sock, address = self._sock.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):

@@ -1,8 +1,8 @@
 """Access tokens: JWTs that say who has signed in. The main server mints them, anybody can verify.
 
-Of what a token names as its algorithm and its key nothing is believed: there is one algorithm, and
-a key counts if it is one of those that we hold. And what a token says is only who asks; what they
-may do is what the ledger says at that moment.
+The algorithm and the key that a token names are not believed: there is one algorithm, and a key
+counts if it is one of those that we hold. And a token only says who asks; what they may do is what
+the ledger says at that moment.
 """
 
 from collections.abc import Mapping
@@ -24,13 +24,14 @@ MOST_CLIENTS = 8
 
 
 _UNREADABLE = (jwt.InvalidTokenError, ValueError, TypeError, OverflowError, RecursionError)
-"""What is raised for a token that anybody may have written: one nested too deep, too."""
+"""The errors that are raised for a token that anybody may have written: one nested too deep,
+too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """Who asks, by which session. The rest is how it was when the token was minted: good for a
-    menu, not for a decision."""
+    """The user who asks, and the session. The rest is how it was when the token was minted: good
+    for a menu, not for a decision."""
 
     user_id: UUID
     session_id: UUID
@@ -47,7 +48,8 @@ class Signer:
 
 
 def mint(signer: Signer, claims: Claims, client_ids: list[str], now: datetime) -> str:
-    """Names clients where they are few: it is a cookie, of which browsers keep 4096 bytes."""
+    """Return a signed token. It names clients where they are few: it is a cookie, of which browsers
+    keep 4096 bytes."""
     payload = {
         "sub": str(claims.user_id),
         "sid": str(claims.session_id),
@@ -66,7 +68,7 @@ def mint(signer: Signer, claims: Claims, client_ids: list[str], now: datetime) -
 
 
 def key_of(token: str) -> str | None:
-    """The key that a token names; whether that is true is for `verify` to say."""
+    """Return the id of the key that a token names; whether that is true is for `verify` to say."""
     try:
         kid = jwt.get_unverified_header(token).get("kid")
     except _UNREADABLE:
@@ -75,8 +77,8 @@ def key_of(token: str) -> str | None:
 
 
 def verify(token: str, keys: Mapping[str, Ed25519PublicKey], now: datetime) -> Claims:
-    """Raises NotSignedIn, whatever is wrong with it. `now` is by the clock that we all share: this
-    machine's own may be wrong."""
+    """Return the claims of a token; raise NotSignedIn, whatever is wrong with it. `now` is by the
+    clock that we all share: this machine's own may be wrong."""
     key = keys.get(key_of(token) or "")
     if key is None:
         raise NotSignedIn()

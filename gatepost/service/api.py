@@ -30,7 +30,7 @@ from gatepost.trust.identity import Identity, Role
 
 
 def create_api(title: str) -> FastAPI:
-    """An application without pages of its own, whose every refusal is a problem."""
+    """Return an application without pages of its own, whose every refusal is a problem."""
     app = FastAPI(
         title=title, openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False
     )
@@ -40,7 +40,7 @@ def create_api(title: str) -> FastAPI:
 
 
 def allow(identify: Callable[[Request], Identity], *roles: Role) -> Any:
-    """A dependency: the caller's identity, if its role is one of these."""
+    """Return a dependency: the caller's identity, if its role is one of these."""
 
     async def check(request: Request) -> Identity:  # a plain function would cost a thread
         return _check(request, request.scope["route"].path, identify, roles)
@@ -59,8 +59,9 @@ class HotPost:
 
 
 class HotPosts:
-    """An application beside FastAPI's: what the framework spends on a call, on hundreds a second,
-    is worth more messages than its comforts. What isn't hot goes on to it."""
+    """An application in front of FastAPI's, for hot paths: what the framework spends on a call, on
+    hundreds a second, is worth more messages than its comforts. What isn't hot goes on to
+    FastAPI's."""
 
     def __init__(
         self, api: FastAPI, identify: Callable[[Request], Identity], posts: Iterable[HotPost]
@@ -83,7 +84,8 @@ class HotPosts:
 def _check(
     request: Request, path: str, identify: Callable[[Request], Identity], roles: tuple[Role, ...]
 ) -> Identity:
-    """Who calls what, if it may; the event of this request will say so."""
+    """Return the caller's identity if its role allows the call; raise WrongRole if not. The event
+    of this request will say who called what."""
     context = context_of(request.scope)
     context.route = path
     identity = identify(request)
@@ -107,7 +109,8 @@ async def _refuse(request: Request, error: Exception) -> Response:
 
 
 def _mistake(error: dict[str, Any]) -> FieldError:
-    """Names of parameters are ours, but for one that nobody knows."""
+    """Return a validation error in our words. The names of parameters are ours, but for one that
+    nobody knows."""
     parts = [str(part) for part in error["loc"][1:]]
     if error["type"] == "extra_forbidden":
         return unknown_field("", parts[-1])
@@ -115,7 +118,7 @@ def _mistake(error: dict[str, Any]) -> FieldError:
 
 
 def in_our_words(request: Request, error: Exception) -> Exception:
-    """The framework's errors in our words: where and what, never what was sent."""
+    """Return the framework's errors in our words: where and what, never what was sent."""
     if isinstance(error, RequestValidationError):
         return Invalid(errors=[_mistake(one) for one in error.errors()])
     if isinstance(error, HTTPException) and error.status_code == 404:
@@ -126,8 +129,8 @@ def in_our_words(request: Request, error: Exception) -> Exception:
 
 
 def _methods_of(request: Request) -> list[str]:
-    """Every method that its path is served for. The framework names those of one route, and a path
-    has several."""
+    """Return every method that the request's path is served for. The framework names those of one
+    route, and a path has several."""
     scopes = {method: {**request.scope, "method": method} for method in _METHODS}
     routes = request.app.routes
     return [

@@ -1,4 +1,4 @@
-"""What every port of ours shares of ASGI: its types, one response, one bounded read."""
+"""The parts of ASGI that every port of ours shares: its types, one response, one bounded read."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
@@ -12,10 +12,11 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Header = tuple[bytes, bytes]
 
 REFUSAL = "gatepost.refusal"
-"""In a scope: the error for which the port refuses a request; what else is in it says nothing."""
+"""The key, in a scope, of the error for which the port refuses a request; what else is in that
+scope says nothing."""
 
 DISCARD_BYTES = 1 << 20
-"""How much of a body that is too large is thrown away, so that its sender hears the answer."""
+"""Bytes of a body that is too large that are thrown away, so that its sender hears the answer."""
 
 READ_SECONDS = 20.0
 
@@ -43,7 +44,7 @@ async def respond(
 
 
 def header(scope: Scope, name: bytes) -> bytes | None:
-    """The first header of that (lower-case) name."""
+    """Return the first header of that (lower-case) name."""
     for key, value in scope["headers"]:
         if key == name:
             return bytes(value)
@@ -51,7 +52,8 @@ def header(scope: Scope, name: bytes) -> bytes | None:
 
 
 async def read_body(receive: Receive, limit: int) -> bytes:
-    """The body, never holding more than `limit` bytes of it; a slow sender is not waited for."""
+    """Return the body, never holding more than `limit` bytes of it; a slow sender is not waited
+    for."""
     parts: list[bytes] = []
     size = 0
     try:

@@ -1,8 +1,8 @@
-"""The bodies that a process has in hand: how many bytes of them in all, and of one sender.
+"""Bounds the bytes of bodies that a process has in hand: in all, and of one sender.
 
-What has been taken in counts, from when it came until its request has been answered; a length that
-is declared costs nobody anything, so that none can fill a process by promises. But what is declared
-to be more than there is room for is refused before it is read.
+Bytes that have been taken in count, from when they came until their request has been answered; a
+length that is declared costs nobody anything, so that nobody can fill a process by promises. But a
+body that is declared to be more than there is room for is refused before it is read.
 """
 
 from collections.abc import MutableMapping
@@ -13,16 +13,17 @@ from gatepost.service.asgi import Receive, Scope, header
 
 MOST_BYTES = 128 * 1024 * 1024
 SHARE = 4
-"""One sender may have a quarter of it. At the proxy these are two batches of the largest size."""
+"""One sender may have a quarter of MOST_BYTES. At the proxy that is two batches of the largest
+size."""
 RETRY_SECONDS = 1
 _SENDER = "gatepost.sender"
 
 
 class Bodies:
-    """Of one process, or of one of its ports."""
+    """The bodies in the hands of one process, or of one of its ports."""
 
     def __init__(self, most: int = MOST_BYTES, share: int = SHARE) -> None:
-        """One sender may have the `share`th part."""
+        """Hold `most` bytes at most, of which one sender may have the `share`th part."""
         self._most = most
         self._share = most // share
         self._held = 0
@@ -33,8 +34,9 @@ class Bodies:
         return self._held
 
     def check(self, sender: str, own: int, more: int) -> None:
-        """Raises RateLimited or Unavailable if there is no room for so many more bytes of a request
-        that has its `own` already. Whoever has nothing else under way has room for one body."""
+        """Check that there is room for `more` bytes of a request that has its `own` already; raise
+        RateLimited or Unavailable if not. A sender that has nothing else under way may have one
+        body whatever its share."""
         others = self._by_sender.get(sender, 0) - own
         if others and others + own + more > self._share:
             raise RateLimited(
@@ -46,7 +48,7 @@ class Bodies:
             raise Unavailable("Too much is under way here just now.", retry_after=RETRY_SECONDS)
 
     def take(self, sender: str, own: int, size: int) -> None:
-        """So many bytes of a request that has its `own` already; raises as `check` does."""
+        """Take in `size` bytes of a request that has its `own` already; raise as `check` does."""
         if self._held + size > self._share:
             self.check(sender, own, size)
         self._held += size
@@ -62,7 +64,7 @@ class Bodies:
 
 
 class Receiving:
-    """An ASGI `receive` that counts what comes; `end` gives it back."""
+    """An ASGI `receive` that counts the bytes that come; `end` gives them back."""
 
     __slots__ = ("_bodies", "_receive", "_scope", "_sender", "_size")
 
@@ -84,7 +86,8 @@ class Receiving:
         return message
 
     def _begin(self) -> str:
-        """Whose it is has been found out by now; else it is its address's."""
+        """Return the sender, who has been named by now, else the address; check the declared
+        length."""
         sender: str | None = self._scope.get(_SENDER)
         if sender is None:
             address = self._scope.get("client")
@@ -103,5 +106,5 @@ class Receiving:
 
 
 def name_sender(scope: Scope, sender: str) -> None:
-    """Says whose body this request's is."""
+    """Note whose body this request's is."""
     scope[_SENDER] = sender

@@ -19,7 +19,8 @@ from gatepost.trust.tls import client_context
 
 
 def main_server_asked(settings: MainServer, revoked: Revoked, replaced: Replaced) -> Open:
-    """Asks it what is revoked, over a connection that no other call can hold up."""
+    """Return an opener of a source that asks the main server what is revoked, over a connection
+    that no other call can hold up."""
 
     async def opened(stack: AsyncExitStack) -> Source:
         client = main_server_client(settings, 1, revoked, replaced, unsure=True)
@@ -36,7 +37,8 @@ def main_server_client(
     *,
     unsure: bool = False,
 ) -> httpx.AsyncClient:
-    """A revoked main server is refused, and cut off; so is each while we can't tell which are.
+    """Return a client that refuses and cuts off a revoked main server, and calls none while we
+    can't tell which are revoked.
 
     With `unsure` only what is known to be revoked is refused: for asking what is.
     """

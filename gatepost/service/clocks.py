@@ -1,4 +1,4 @@
-"""How far this machine's clock is from those that we share, for Prometheus."""
+"""Tells Prometheus how far this machine's clock is from those that we share."""
 
 import asyncio
 
@@ -11,7 +11,8 @@ LOOK_SECONDS = 1.0
 
 
 async def clocks_loop(stop: asyncio.Event, *clocks: Clock) -> None:
-    """Of several the one that is furthest from ours counts, as of several processes."""
+    """Measure how far clocks are from ours. The furthest of several counts, as of several
+    processes."""
     gauge = Gauge(
         "gatepost_clock_difference_seconds",
         "How far this machine's clock is from the one it is corrected by",

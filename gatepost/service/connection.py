@@ -13,23 +13,25 @@ from gatepost.service.writing import HIGH_WATER, OneWrite, Patience
 
 FIRST_REQUEST_SECONDS = 20
 GOODBYE_SECONDS = 2.0
-"""TLS says goodbye in two steps: who doesn't take the second is not waited for longer than this.
-Nor is the first request of who came just before it was time to stop."""
+"""Seconds that we wait for a goodbye: TLS says it in two steps, and not every peer takes the
+second. So long we wait, too, for the first request of a peer who came just before it was time to
+stop."""
 GOODBYE_BYTES = 24
-"""So long it is in TLS 1.3. A peer who has vanished never takes it."""
+"""The length of a goodbye in TLS 1.3. A peer who has vanished never takes it."""
 SETTLED_SECONDS = 0.05
-"""A loop that was busy may have written nothing while the kernel's buffer ran empty."""
+"""Seconds until an empty buffer is looked at again: a loop that was busy may have written nothing
+while the kernel's buffer ran empty."""
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's, which waits for nobody for ever: neither for a first request, nor for a goodbye,
-    nor for an answer to be read."""
+    """uvicorn's connection, which waits for nobody for ever: neither for a first request, nor for a
+    goodbye, nor for an answer to be read."""
 
     server_state: State
     sock: socket.socket | None = None
-    """As it was taken: there before the transport is."""
+    """The socket as it was taken: there before the transport is."""
     last = False
-    """Whether the answer to the next request is the last one on this connection."""
+    """True if the answer to the next request is the last one on this connection."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -65,8 +67,9 @@ class Connection(HttpToolsProtocol):
         return answered and not self._untaken()
 
     def _untaken(self) -> int:
-        """By us and by the kernel. Between them TLS has a buffer that says nothing of itself; the
-        kernel's is full as long as there is something in it."""
+        """Return the bytes that we and the kernel still hold for the peer. Between us TLS has a
+        buffer that says nothing of itself; the kernel's is full as long as there is something in
+        that one."""
         kernel = 0 if self.sock is None else untaken(self.sock)
         return int(self.transport.get_write_buffer_size()) + kernel
 
@@ -74,7 +77,7 @@ class Connection(HttpToolsProtocol):
         return 0 if self.sock is None else taken(self.sock)
 
     def hang_up(self) -> None:
-        """At once; what was not taken of its answers is thrown away."""
+        """End the connection at once; what was not taken of its answers is thrown away."""
         if self.sock is not None:
             reset(self.sock)
         if self.transport is not None:
@@ -95,7 +98,8 @@ class Connection(HttpToolsProtocol):
         self.hang_up()
 
     def shutdown(self) -> None:
-        """Who has only just come has a request on the way, which gets its answer."""
+        """Let the connection end. A peer who has only just come has a request on the way, which
+        gets its answer."""
         leave = super().shutdown
         if self.cycle is None:
             self.loop.call_later(GOODBYE_SECONDS, leave)
@@ -107,14 +111,16 @@ class Connection(HttpToolsProtocol):
         self.server_state.live.crowd.rests(self)
 
     def _say_goodbye(self) -> None:
-        """A client's pool doesn't look at a connection that it isn't using.
+        """Make sure that the connection ends, though the peer may not say goodbye.
 
-        It would hold a service that stops up until its requests' time is over.
+        A client's pool doesn't look at a connection that it isn't using. It would hold a service
+        that stops up until its requests' time is over.
         """
         self.loop.call_later(GOODBYE_SECONDS, self._abort)
 
     def _abort(self, *, settled: bool = False) -> None:
-        """Once the answer is taken: a peer who reads slowly is waited for as any other is."""
+        """Abort the connection once the answer is taken: a peer who reads slowly is waited for as
+        any other is."""
         if self not in self.connections:
             return
         if self._untaken() > GOODBYE_BYTES:

@@ -1,10 +1,11 @@
-"""How many connections one port keeps in one process: in all, of an address, of a certificate.
+"""Bounds the connections that one port keeps in one process: in all, of an address, of a
+certificate.
 
 Until a certificate is known, a connection is its address's; and where none is asked for, it stays
 so. An address may be a balancer's, or that of a whole office, so nobody who comes from it is
 refused as long as another of its connections is at rest: at its handshake, or between two requests.
-That one has to go, the longest at rest first. A handshake takes a moment, so who means well is
-hardly ever hit, and who only holds connections always is.
+That one has to go, the longest at rest first. A handshake takes a moment, so a peer who means well
+is hardly ever hit, and one who only holds connections always is.
 
 A certificate is one client's: above its bound it is told so (`gatepost.service.http.MutualTls`).
 """
@@ -19,7 +20,7 @@ OF_A_PROCESS = 8192
 OF_AN_ADDRESS = 512
 OF_A_CLIENT = 256
 OF_A_SERVICE = 2048
-"""Ours come by many: a proxy of 64 processes opens a thousand to a main server."""
+"""Services of ours open many: a proxy of 64 processes opens a thousand to a main server."""
 
 
 class Guest(Protocol):
@@ -27,10 +28,10 @@ class Guest(Protocol):
 
     @property
     def at_rest(self) -> bool:
-        """Nobody waits for an answer on it."""
+        """True if nobody waits for an answer on it."""
 
     def hang_up(self) -> None:
-        """Ends it at once."""
+        """End the connection at once."""
 
 
 class Crowd:
@@ -50,7 +51,7 @@ class Crowd:
         return len(self._owners)
 
     def enter(self, guest: Guest, address: str) -> bool:
-        """Whether there is room for it; another one may have to go."""
+        """Let a connection in; return whether there was room for it. Another one may have to go."""
         if len(self._owners) >= self._of_a_process:
             self._turned_away.note(Bound.PROCESS)
             return False
@@ -67,7 +68,8 @@ class Crowd:
         return True
 
     def belongs_to(self, guest: Guest, owner: str, most: int) -> bool:
-        """Its certificate is known; whether its owner has no more connections than that."""
+        """Count a connection as its certificate's from now on; return whether that has `most` at
+        most."""
         self.leave(guest)
         self._put(guest, owner)
         if len(self._guests[owner]) <= most:
@@ -76,7 +78,7 @@ class Crowd:
         return False
 
     def rests(self, guest: Guest) -> None:
-        """From now on, so it is the last of its owner's to go."""
+        """Note that a connection rests from now on, so it is the last of its owner's to go."""
         if owner := self._owners.get(guest):
             self._guests[owner][guest] = self._guests[owner].pop(guest)
 
@@ -93,7 +95,8 @@ class Crowd:
 
 
 def _origin(address: str) -> str:
-    """Who gets an address of IPv6 gets a network of them: /64."""
+    """Return whose an address is. An IPv6 one is its network's: whoever gets one gets a network,
+    /64."""
     parsed = address_in(address)
     if isinstance(parsed, IPv6Address):
         return f"{IPv6Address(int(parsed) >> 64 << 64)}/64"

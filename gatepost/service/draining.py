@@ -16,22 +16,22 @@ _TIME = struct.Struct("d")
 
 
 class Drain:
-    """Since when. It is shared with what is forked from then on: all processes of a service drain
-    together."""
+    """The time since when a service drains. It is shared with processes that are forked from then
+    on: all processes of a service drain together."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._shared = mmap.mmap(-1, _TIME.size)
         self._clock = clock
 
     def begin(self) -> bool:
-        """Whether it had not begun before."""
+        """Begin to drain; return whether it had not begun before."""
         if self.begun:
             return False
         _TIME.pack_into(self._shared, 0, self._clock())
         return True
 
     def end(self) -> bool:
-        """Whether it had begun."""
+        """End draining; return whether it had begun."""
         begun = self.begun
         _TIME.pack_into(self._shared, 0, 0.0)
         return begun
@@ -41,11 +41,11 @@ class Drain:
         return self._since > 0
 
     def is_over(self, grace_seconds: float) -> bool:
-        """Whether it began longer ago than that."""
+        """Return whether draining began so many seconds ago, or more."""
         return self.begun and self._clock() - self._since >= grace_seconds
 
     def words(self, grace_seconds: float) -> str | None:
-        """What /readyz says."""
+        """Return what /readyz says of draining; None if it has not begun."""
         if not self.begun:
             return None
         left = grace_seconds - (self._clock() - self._since)

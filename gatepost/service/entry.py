@@ -48,19 +48,20 @@ class Service(Generic[S]):
     drains: bool = False
 
     def read(self, file: Path | None, instance: int = 1) -> S:
-        """Raises ConfigurationError with all that is wrong, also with what the settings name."""
+        """Return the settings; raise ConfigurationError with all that is wrong, also with what they
+        name."""
         settings = load(self.settings, file).of_instance(instance)
         try_all(self.files(settings))
         refuse_unsafe(settings)
         return settings
 
     def fixed(self, settings: S) -> object:
-        """What can't change while it runs."""
+        """Return the settings that can't change while the service runs."""
         return [*self.ports(settings), self.ops(settings), self.processes(settings)]
 
 
 def run(service: Service[S]) -> None:
-    """Runs the service until it is told to stop."""
+    """Run the service until it is told to stop."""
     arguments = _arguments(service.name)
     _set_limits()
     manager = Manager.of(os.environ)
@@ -103,7 +104,8 @@ def _arguments(service: str) -> argparse.Namespace:
 
 
 def _set_limits() -> None:
-    """No core dump: it would hold what must not lie about. As many files as we may have."""
+    """Forbid core dumps, which would hold what must not lie about; allow as many files as we may
+    have."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -111,7 +113,7 @@ def _set_limits() -> None:
 
 
 def try_all(readings: Sequence[Callable[[], object]]) -> None:
-    """Raises one ConfigurationError with everything that is wrong."""
+    """Try all readings; raise one ConfigurationError with everything that is wrong."""
     mistakes: list[str] = []
     for read in readings:
         try:
@@ -123,7 +125,7 @@ def try_all(readings: Sequence[Callable[[], object]]) -> None:
 
 
 def bind(listen: Listen) -> socket.socket:
-    """A listening socket, made before the fork so that all children share it."""
+    """Return a listening socket, made before the fork so that all children share it."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(
             listen.host, listen.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -1,9 +1,8 @@
-"""Export of spans to a collector, from a loop of each process. Nobody waits for it.
+"""Exports spans to a collector, from a loop of each process. Nobody waits for it.
 
-Spans that have ended wait in a bounded line; what finds it full is dropped, and counted. A
+Spans that have ended wait in a bounded line; a span that finds it full is dropped, and counted. A
 collector that is away is asked again, later each time, while the line holds what came last before
-it was full; one that refuses what it is sent isn't sent it again. At the end there is one more
-try.
+it was full; one that refuses what it is sent isn't sent it again. At the end there is one more try.
 
 Whatever goes wrong here ends no service: its settings were checked when it started, but a child
 that takes another's place may find files that have gone since. It goes on when they are back.
@@ -29,13 +28,14 @@ from gatepost.service.tracing import Sampling, Span, Tracer
 
 MOST_WAITING = 8192
 PIECE = 128
-"""So few that the loop stands still for about a millisecond while they are encoded."""
+"""Spans that are sent at once: so few that the loop stands still for about a millisecond while they
+are encoded."""
 EVERY_SECONDS = 0.5
 CALL_SECONDS = 5.0
 LAST_CALL_SECONDS = 2.0
 LONGEST_PAUSE_SECONDS = 5.0
 _AGAIN = {429, 502, 503, 504}
-"""As OTLP says: after these the same may be sent again."""
+"""Statuses after which, as OTLP says, the same may be sent again."""
 
 
 class Away(Exception):
@@ -82,7 +82,7 @@ class Exporter:
                 await pause(stop, next(pauses))
 
     async def close(self) -> None:
-        """When nothing makes spans any more: sends what waits, if that can be done at once."""
+        """Send what waits when nothing makes spans any more, if that can be done at once."""
         try:
             async with asyncio.timeout(LAST_CALL_SECONDS):
                 while self._waiting:
@@ -94,7 +94,7 @@ class Exporter:
             await self._http.aclose()
 
     async def _send(self) -> None:
-        """The first of those that wait, once; they wait on if the collector is away."""
+        """Send the first spans that wait, once; they wait on if the collector is away."""
         piece = [self._waiting[n] for n in range(min(PIECE, len(self._waiting)))]
         try:
             body = self._otlp.encode_spans(piece, self._resource)
@@ -124,7 +124,8 @@ class Exporter:
         return self._http
 
     def _drop(self, number: int, reason: str) -> None:
-        """What can't be said in OTLP now can't be later either, and would be in the way."""
+        """Drop the first spans: what can't be said in OTLP now can't be later either, and would be
+        in the way."""
         for _ in range(number):
             self._waiting.popleft()
         self._dropped.inc(number)
@@ -148,8 +149,9 @@ class Exporter:
 
 @asynccontextmanager
 async def exporting(service: str, settings: Tracing, log: Log) -> AsyncIterator[Tracer | None]:
-    """None where traces are off. To be entered in each child, as nothing of it may be shared, and
-    before its loops, so that what they record at their ends is exported as well."""
+    """Yield the tracer whose spans are exported; None where traces are off. To be entered in each
+    child, as nothing of it may be shared, and before its loops, so that what they record at their
+    ends is exported as well."""
     if settings.endpoint is None:
         yield None
         return

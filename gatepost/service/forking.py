@@ -1,6 +1,6 @@
-"""Children of a supervisor as processes: how one is forked, and what is known of it.
+"""Forks the children of a supervisor, and keeps what is known of each.
 
-Of its parent a child keeps its listeners and the pipe by which it tells how it is.
+A child keeps of its parent its listeners and the pipe by which it tells how it is.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ class Running:
             self.checks = {name: Check(*one) for name, one in json.loads(lines[-1]).items()}
 
     def bury(self) -> str:
-        """After its end; says how it ended."""
+        """Bury a child that has ended; return how it ended."""
         asyncio.get_running_loop().remove_reader(self.pipe)
         os.close(self.pipe)
         _, status = os.waitpid(self.pid, 0)
@@ -58,7 +58,7 @@ class Running:
 def fork(
     log: Log, listeners: list[int], main: Callable[[int, asyncio.Event], Coroutine[Any, Any, None]]
 ) -> Running:
-    """A child that runs `main` on a loop of its own, given its pipe and when to stop."""
+    """Fork a child that runs `main` on a loop of its own, given its pipe and when to stop."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     sys.stdout.flush()
@@ -113,7 +113,8 @@ def _be_child(
 
 
 def _open_descriptors() -> list[int]:
-    """Those above standard error, but for the one that read the folder and is closed by now."""
+    """Return the descriptors above standard error, but for the one that read the folder and is
+    closed by now."""
     listed = [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]
     return [descriptor for descriptor in listed if descriptor > 2 and _is_open(descriptor)]
 
@@ -127,7 +128,7 @@ def _is_open(descriptor: int) -> bool:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The single errors of a group: a TaskGroup wraps what its loops raise."""
+    """Yield the single errors of a group: a TaskGroup wraps what its loops raise."""
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
             yield from _causes(inner)

@@ -1,4 +1,4 @@
-"""What the head of a request may be, beyond what the parser insists on (RFC 9112, and stricter).
+"""Judges the head of a request, beyond what the parser insists on (RFC 9112, and stricter).
 
 Whatever two servers on one way could read differently is refused: one of them would take for a
 request what the other took for a body, or believe another host. Pure.
@@ -17,9 +17,9 @@ _VERSIONS = ("1.0", "1.1")
 def objection(
     start: bytes | bytearray, method: bytes, target: bytes, version: str, headers: Sequence[Header]
 ) -> str | None:
-    """Why it is refused; None if it isn't. `start` is what has come with its first line, which may
-    begin with the end of the body before it: so that line is looked for in all of it. The headers'
-    names are in lower case."""
+    """Return why a request is refused; None if it isn't. `start` is what has come with its first
+    line, and may begin with the end of the body before it: so that line is looked for in all of it.
+    The headers' names are in lower case."""
     if version not in _VERSIONS:
         return "Speak HTTP/1.1."
     if b"%b %b HTTP/%b\r\n" % (method, target, version.encode()) not in start:

@@ -22,7 +22,7 @@ from gatepost.trust.identity import Certificate, Role
 CERTIFICATE = "gatepost.certificate"
 HEADER_BYTES = 16 * 1024
 REFUSED_SECONDS = 2
-"""A connection that is one too many is answered once, if it asks at once."""
+"""Seconds in which a connection that is one too many may ask, to be answered once."""
 PIPELINED = 32
 """Requests of one connection that may wait while one is answered."""
 
@@ -38,10 +38,10 @@ class BoundedHttp(Connection):
     """
 
     refused: GatepostError | None = None
-    """Why nothing more is read."""
+    """The error for which nothing more is read."""
     in_head = True
     start: bytearray
-    """What came since the request before this one: its first line is in it as it was sent."""
+    """The bytes since the request before this one: its first line is in them as it was sent."""
     unread = header_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -74,13 +74,14 @@ class BoundedHttp(Connection):
             self._refuse(Malformed("Speak HTTP/1.1."))
 
     def _is_of_old(self) -> bool:
-        """HTTP/0.9 has one line and no more, and waits for its answer then."""
+        """Return whether the request is HTTP/0.9, which has one line and no more, and waits for its
+        answer then."""
         whole = b"%b %b" % (self.parser.get_method(), self.url)
         return self.start.endswith((whole + b"\r\n", whole + b"\n"))
 
     def _refuse(self, error: GatepostError) -> None:
-        """By the application, and not before what came earlier on this connection has had its own
-        answer. What came in half is what is refused."""
+        """Have the application refuse, but not before what came earlier on this connection has had
+        its own answer. A request that came in half is itself refused."""
         self.refused = self.refused or error
         self._unset_keepalive_if_required()
         earlier = self.cycle
@@ -97,7 +98,8 @@ class BoundedHttp(Connection):
             self.pipeline.appendleft((self.cycle, self.app))
 
     def _answer_of(self, error: GatepostError) -> RequestResponseCycle:
-        """To a request that was not read, or not to its end: what is known of it doesn't matter."""
+        """Return the answer to a request that was not read, or not to its end: what is known of it
+        doesn't matter."""
         known: Any = dict(self.scope or {})
         cycle = RequestResponseCycle(
             scope=known | _UNREAD | {REFUSAL: error},
@@ -139,7 +141,8 @@ class BoundedHttp(Connection):
             self.cycle.keep_alive = False
 
     def _check_head(self) -> None:
-        """The parser reads no further when one of its callbacks has failed."""
+        """Raise why the head is refused, if it is: the parser reads no further when a callback has
+        failed."""
         method, version = self.parser.get_method(), self.parser.get_http_version()
         if self.refused is None and len(self.pipeline) >= PIPELINED:
             self.refused = TooMuchAtOnce(
@@ -172,8 +175,8 @@ def _too_large() -> GatepostError:
 
 
 class MutualTls(BoundedHttp):
-    """Puts the peer's certificate, as the handshake has verified it, into each request's scope, and
-    bounds the connections of each."""
+    """A connection that puts the peer's certificate, as the handshake has verified it, into each
+    request's scope; each certificate's connections are bounded."""
 
     one_too_many = False
 
@@ -201,7 +204,7 @@ class MutualTls(BoundedHttp):
 
 
 def _most_of(certificate: Certificate) -> int:
-    """How many connections may be open with it."""
+    """Return how many connections may be open with a certificate."""
     try:
         role = certificate.identity.role
     except BadIdentity:

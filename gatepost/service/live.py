@@ -1,5 +1,5 @@
-"""What the connections of one port in one process share: who is there, and whether it is time to
-stop."""
+"""State that the connections of one port in one process share: who is there, and whether it is time
+to stop."""
 
 import asyncio
 import ssl
@@ -27,8 +27,8 @@ class Live:
         self.port: Port | None = None
 
     def cut(self, is_out: Callable[[Certificate], bool]) -> None:
-        """Without a word, in the middle of a request too: its sender is none of ours any more, or
-        nobody can tell."""
+        """Cut the connections of such certificates without a word, in the middle of a request too:
+        their sender is none of ours any more, or nobody can tell."""
         found = [one for one in self.connections if must_end(one.certificate, is_out)]
         for connection in found:
             connection.transport.abort()
@@ -37,18 +37,18 @@ class Live:
             self._log.warning("connections.cut", connections=len(found), certificates=len(whose))
 
     def renew(self) -> None:
-        """Our certificate is another: those that were shown the one before end with their next
-        answer, so that nobody is left on it when it is revoked."""
+        """Let each connection end with its next answer, as our certificate is another now: nobody
+        is to be left on the one before when it is revoked."""
         for connection in self.connections:
             connection.last = True
 
     def is_former(self, tls: ssl.SSLObject | None) -> bool:
-        """Whether this handshake was under way when our certificate became another."""
+        """Return whether this handshake was under way when our certificate became another."""
         return self.port is not None and tls is not None and tls.context is not self.port.current
 
 
 class State(ServerState):
-    """What the connections of a server share: also, whether it is time to stop."""
+    """The state that the connections of a server share, including whether it is time to stop."""
 
     def __init__(self, stop: asyncio.Event, live: Live) -> None:
         super().__init__()

@@ -1,4 +1,5 @@
-"""What the service manager is told: systemd's sd_notify(3). Where there is none, nothing.
+"""Tells the service manager how we are, by systemd's sd_notify(3). Where there is none, does
+nothing.
 
 READY=1 comes when the service is ready for the first time, and not before; keep-alives come as long
 as the loops turn, of the supervisor and of all its children. A manager that doesn't listen holds
@@ -17,7 +18,7 @@ from gatepost.loops import pause
 
 LOOK_SECONDS = 1.0
 KEEP_ALIVES = 4
-"""So many within the time after which the manager gives us up: three may be lost."""
+"""Keep-alives within the time after which the manager gives us up: three may be lost."""
 
 
 class Manager:
@@ -30,7 +31,8 @@ class Manager:
 
     @classmethod
     def of(cls, environment: MutableMapping[str, str]) -> "Manager":
-        """The one that has started us. Its variables are taken away: children must not use them."""
+        """Return the manager that has started us. Its variables are taken away: children must not
+        use them."""
         address = environment.pop("NOTIFY_SOCKET", None)
         pid = environment.pop("WATCHDOG_PID", str(os.getpid()))
         usec = environment.pop("WATCHDOG_USEC", "")
@@ -51,7 +53,7 @@ class Manager:
             self._tell("WATCHDOG=1")
 
     def say(self, status: str) -> None:
-        """What `systemctl status` shows, with our note; only if it is another than before."""
+        """Tell what `systemctl status` shows, with our note; only if it is another than before."""
         status = f"{status}; {self.note}" if self.note else status
         if status != self._status:
             self._status = status
@@ -75,7 +77,8 @@ async def manager_loop(
     readiness: Readiness,
     turning: Callable[[], bool],
 ) -> None:
-    """Until all has ended: a watchdog may watch over the stopping as well."""
+    """Tell the manager how we are until all has ended: a watchdog may watch over the stopping as
+    well."""
     was_ready = False
     while not ended.is_set():
         ready, checks = readiness()
@@ -93,6 +96,6 @@ async def manager_loop(
 
 
 def missing(checks: dict[str, Any]) -> str:
-    """What a service waits for, in one line."""
+    """Return what a service waits for, in one line."""
     wrong = [f"{name}: {one['detail']}" for name, one in checks.items() if not one["ok"]]
     return "; ".join(wrong).replace("\n", " ") or "stopping"

@@ -13,7 +13,7 @@ from gatepost.service.asgi import REFUSAL, Receive, Scope, Send, respond
 
 
 class Check(NamedTuple):
-    """How one dependency is. It can be well enough, and there be something to say of it."""
+    """The state of one dependency. It can be well enough, and there be something to say of it."""
 
     ok: bool
     detail: str | None
@@ -23,12 +23,13 @@ Checks = dict[str, Check]
 
 
 def needed(problem: str | None) -> Check:
-    """Without it this service is not ready."""
+    """Return the check of a dependency without which this service is not ready."""
     return Check(problem is None, problem)
 
 
 def helpful(problem: str | None) -> Check:
-    """Without it this service does what it can; operators should know."""
+    """Return the check of a dependency without which this service does what it can; operators
+    should know."""
     return Check(True, problem)
 
 

@@ -30,7 +30,8 @@ def encode_spans(spans: Sequence[Span], resource: Mapping[str, Value]) -> bytes:
 
 
 def rejected_spans(answer: bytes) -> int:
-    """How many the collector didn't want, of those that it was sent. What can't be read says 0."""
+    """Return how many of the spans that it was sent the collector didn't want; 0 if that can't be
+    read."""
     try:
         return int(ExportTraceServiceResponse.FromString(answer).partial_success.rejected_spans)
     except DecodeError:

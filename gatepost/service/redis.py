@@ -14,12 +14,13 @@ from gatepost.loops import pause
 
 WATCH_SECONDS = 1.0
 ANSWER_SECONDS = 2.0
-"""A Redis that hangs must hold up neither the watch nor the start of a process."""
+"""Seconds for an answer: a Redis that hangs must hold up neither the watch nor the start of a
+process."""
 
 
 @dataclass(slots=True)
 class RedisWatch:
-    """What is wrong with Redis; None when it answers."""
+    """The state of Redis: `problem` says what is wrong with it, None when it answers."""
 
     problem: str | None = "not asked yet"
     answers: Callable[[], None] = lambda: None
@@ -44,7 +45,7 @@ async def redis_loop(
 
 
 async def look(redis: Redis, clock: Clock) -> str | None:
-    """Reads Redis's time and corrects the clock by it; says what is wrong if it doesn't answer."""
+    """Read Redis's time and correct the clock by it; return what is wrong if it doesn't answer."""
     started = time.perf_counter()
     try:
         async with asyncio.timeout(ANSWER_SECONDS):

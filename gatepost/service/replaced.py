@@ -1,5 +1,5 @@
-"""Files that are replaced while a process runs: certificates, their keys, the CA file. And the CAs
-that a port trusts beside ours.
+"""Watches what is replaced while a process runs: files (certificates, their keys, the CA file), and
+the CAs that a port trusts beside ours.
 
 They are looked at once a second. What can't be used, as when half of a pair is written, leaves all
 as it was and is tried again; the log says so once.
@@ -41,7 +41,8 @@ class Replaced:
         self._watched: list[_Watched] = []
 
     def watch(self, files: Sequence[Path], take_up: Callable[[], None]) -> None:
-        """`take_up` is called when one of them is another; it may raise ConfigurationError."""
+        """Call `take_up` whenever one of these files is another; it may raise
+        ConfigurationError."""
         self._watch([str(file) for file in files], partial(_stamp, files), take_up)
 
     def _watch(
@@ -51,7 +52,7 @@ class Replaced:
         self._watched.append(_Watched(names, stamp, take_up, seen, seen))
 
     def open_view(self, ca_file: Path, clock: Clock) -> Revoked:
-        """A view of what is revoked that trusts whom this file pins, later as well."""
+        """Return a view of what is revoked that trusts whom this file pins, later as well."""
         view = open_view(ca_file, clock)
         self.watch([ca_file], lambda: view.trust(read_trusted(ca_file)))
         return view
@@ -59,15 +60,15 @@ class Replaced:
     def open_port(
         self, files: TlsFiles, live: Live, anchors: Callable[[], list[bytes]] = list
     ) -> Port:
-        """TLS for a port that others call; it shows what these files hold, and trusts these CAs
-        beside ours (DER), later as well."""
+        """Return TLS for a port that others call; it shows what these files hold, and trusts these
+        CAs beside ours (DER), later as well."""
         refused = live.turned_away.handshake
         port = self._show(lambda: server_context(files, refused, anchors()), files, live)
         self._watch(["trust anchors"], anchors, port.renew)
         return port
 
     def open_browser_port(self, files: TlsFiles, live: Live) -> Port:
-        """As open_port, for those who have no certificate."""
+        """Return TLS as open_port does, for callers who have no certificate."""
         return self._show(lambda: browser_context(files, live.turned_away.handshake), files, live)
 
     def _show(self, make: Callable[[], ssl.SSLContext], files: TlsFiles, live: Live) -> Port:
@@ -107,7 +108,7 @@ class Replaced:
 
 
 def _stamp(files: Sequence[Path]) -> _Stamp:
-    """Another one when one of them has been written since."""
+    """Return a stamp of these files: another one when one of them has been written since."""
     return [_of(file) for file in files]
 
 

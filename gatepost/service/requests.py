@@ -1,4 +1,4 @@
-"""What surrounds every request: its id, its trace, a bound on bodies, one wide log event, and the
+"""The layer around every request: its id, its trace, a bound on bodies, one wide log event, and the
 one writer of problems.
 
 Applications read `context_of(scope)`, raise the errors of gatepost.errors, and add to `fields` what
@@ -41,13 +41,13 @@ class Context:
     route: str = "other"
     fields: dict[str, Any] = field(default_factory=dict)
     headers: Sequence[Header] = ()
-    """What the answer says beside its own headers, whatever it will be."""
+    """Headers that the answer has beside its own, whatever it will be."""
     span: Span | None = None
-    """Where this request is recorded for its trace."""
+    """The span of this request, where it is recorded for its trace."""
     is_poll: bool = False
-    """A service asks this on and on: while it goes well its event says nothing new."""
+    """True where a service asks this on and on: while it goes well its event says nothing new."""
     unexpected: Exception | None = None
-    """What went wrong in a part of it, which is answered all the same."""
+    """The error in a part of the request, which is answered all the same."""
 
 
 def context_of(scope: Scope) -> Context:
@@ -57,13 +57,13 @@ def context_of(scope: Scope) -> Context:
 
 
 class RequestMetrics:
-    """Made once the metrics folder is known, hence not at import."""
+    """The metrics of requests; made once the metrics folder is known, hence not at import."""
 
     def __init__(
         self, service: str, routes: Sequence[str] = (), statuses: Sequence[int] = ()
     ) -> None:
-        """These routes are there from the start with each of these statuses, so that a first one
-        shows as a rise."""
+        """Count these routes from the start with each of these statuses, so that a first one shows
+        as a rise."""
         self._requests = Counter(
             f"gatepost_{service}_requests", "Requests by route and status", ["route", "status"]
         )
@@ -86,7 +86,8 @@ class RequestMetrics:
         children[1].observe(seconds)
 
     def answered(self, route: str) -> Answered:
-        """By this process, in all: it is read from what is counted anyway."""
+        """Return what this process has answered on a route in all: it is read from what is counted
+        anyway."""
         counts = _samples(self._requests, "_total", route)
         times = _samples(self._seconds, "_bucket", route)
         within = {f"{float(one['le']) * 1000:g}": int(n) for one, n in times if one["le"] != "+Inf"}
@@ -116,7 +117,7 @@ class Requests:
         tracer: Tracer | None = None,
         bodies: Bodies | None = None,
     ) -> None:
-        """`bodies` bounds what is held of them."""
+        """Wrap an application; `bodies` bounds what is held of its requests' bodies."""
         self._bodies = bodies or Bodies()
         self._app = app
         self._log = log
@@ -155,7 +156,8 @@ class Requests:
         self._tell(context, scope["method"], status, time.perf_counter() - started)
 
     async def _serve(self, context: Context, scope: Scope, receive: Receive, send: Send) -> None:
-        """Unless the port refuses it; that may show when half of its body has been read."""
+        """Serve a request unless the port refuses it; that may show when half of its body has been
+        read."""
 
         def check() -> None:
             if refusal := scope.get(REFUSAL):

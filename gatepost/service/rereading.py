@@ -16,7 +16,8 @@ S = TypeVar("S", bound=ServiceSettings)
 
 
 class Rereading(Generic[S]):
-    """`fixed` is what a supervisor was started with: its ports, its number of processes."""
+    """The settings, and how to read them again. `fixed` gives what a supervisor was started with:
+    its ports, its number of processes."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Keeping a process's view of revoked certificates fresh: sources that are polled, and a wake-up.
+"""Keeps a process's view of revoked certificates fresh: sources are polled, and there is a wake-up.
 
 Each source is asked every POLL_SECONDS, by itself: one that hangs holds no other up. The wake-up
 only has them asked sooner, and decides nothing. All of it has a thread and connections of its own:
@@ -24,17 +24,18 @@ from gatepost.trust.revoked import NotBelieved, Revoked
 POLL_SECONDS = 0.25
 ANSWER_SECONDS = 1.0
 LISTEN_SECONDS, AGAIN_SECONDS = 0.5, 1.0
-"""How long a wake-up is listened for at a time, which holds a stop up; when it is tried again."""
+"""Seconds for which a wake-up is listened for at a time, which holds a stop up; and until it is
+tried again."""
 
 
 class Bell:
-    """Wakes all who wait for it. Who is busy meanwhile does not miss it."""
+    """A bell that wakes all who wait for it. Nobody misses a ring by being busy meanwhile."""
 
     def __init__(self) -> None:
         self._next = asyncio.Event()
 
     def next(self) -> asyncio.Event:
-        """It is set with the next ring."""
+        """Return an event that is set with the next ring."""
         return self._next
 
     def ring(self) -> None:
@@ -52,18 +53,20 @@ class Poller:
         keep: Callable[[Revocations], None] = lambda _: None,
         reading: asyncio.Lock | None = None,
     ) -> None:
-        """`reading` is shared by the sources of a view: what one has read, the others needn't."""
+        """Poll `source` for `view`. `reading` is shared by the sources of a view: what one has
+        read, the others needn't."""
         self.source = source
         self._reading = reading or asyncio.Lock()
         self._view = view
         self._keep = keep
         self._seen: int | None = None
         self._version = -1
-        """Of the view when this source last agreed with it. If another has moved it on since, this
-        one is asked for everything: it may be the one that is behind."""
+        """The view's version when this source last agreed with it. If another source has moved the
+        view on since, this one is asked for everything: it may be the one that is behind."""
 
     async def poll(self) -> bool:
-        """Whether the view has changed by it. Raises NoAnswer and NotBelieved."""
+        """Ask the source, and return whether the view has changed by it; raise NoAnswer or
+        NotBelieved."""
         asked, before = time.monotonic(), self._view.version
         async with asyncio.timeout(ANSWER_SECONDS):
             state = await self.source.ask(self._seen if self._version == before else None)
@@ -84,7 +87,7 @@ class Poller:
 
 
 class RevocationMetrics:
-    """Made once the metrics folder is known, hence not at import."""
+    """The metrics of revocation; made once the metrics folder is known, hence not at import."""
 
     def __init__(self) -> None:
         self._age = Gauge(
@@ -127,7 +130,7 @@ async def poll_loop(
 
 
 async def wake_up_loop(stop: asyncio.Event, redis: Redis, bell: Bell) -> None:
-    """Rings when something is published. To miss it costs the wait for the next poll, no more."""
+    """Ring when something is published. Missing it costs the wait for the next poll, no more."""
     while not stop.is_set():
         try:
             async with redis.pubsub(ignore_subscribe_messages=True) as channel:
@@ -154,10 +157,10 @@ def start_watch(
     sources: Sequence[Open],
     keep: Callable[[Revocations], None] = lambda _: None,
 ) -> None:
-    """Starts all that keeps a view fresh; `keep` is given each state that has changed it, in the
+    """Start all that keeps a view fresh; `keep` is given each state that has changed it, in the
     thread of its own in which all of this runs.
 
-    Without a Redis nothing wakes it up: it is as fresh as its sources are asked often.
+    Without a Redis nothing wakes it up: the view is as fresh as its sources are asked often.
     """
 
     async def keep_fresh(stop: asyncio.Event) -> None:

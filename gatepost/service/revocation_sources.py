@@ -1,4 +1,4 @@
-"""Who may know what is revoked, and is asked: Redis, and a main server."""
+"""The sources that may know what is revoked, and are asked: Redis, and a main server."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -19,21 +19,22 @@ class NoAnswer(Exception):
 
 
 class Source(Protocol):
-    """Who may know of revocations."""
+    """A source that may know of revocations."""
 
     name: str
 
     async def ask(self, seen: int | None) -> Revocations | None:
-        """What is revoked; None if its number still is `seen`. Raises NoAnswer."""
+        """Return what is revoked, None if its number still is `seen`; raise NoAnswer if there is no
+        answer."""
         ...
 
 
 Open: TypeAlias = Callable[[AsyncExitStack], Awaitable[Source]]
-"""Opens a source where it is asked: its connections are of that loop."""
+"""An opener of a source, called where the source is asked: its connections are of that loop."""
 
 
 Connect: TypeAlias = Callable[[], Redis]
-"""Makes a client of its own, on the loop that runs where it is called."""
+"""A maker of a client of one's own, on the loop that runs where it is called."""
 
 
 def redis_asked(connect: Connect) -> Open:
@@ -44,7 +45,8 @@ def redis_asked(connect: Connect) -> Open:
 
 
 class RedisSource:
-    """Fast, and there while every main server is down; what it holds is as old as it likes."""
+    """Redis as a source: fast, and there while every main server is down; what it holds is as old
+    as it likes."""
 
     name = "redis"
 
@@ -67,7 +69,7 @@ class RedisSource:
 
 
 class MainServerSource:
-    """It reads the ledger for each answer."""
+    """A main server as a source: it reads the ledger for each answer."""
 
     name = "main_server"
 

@@ -16,16 +16,17 @@ from gatepost.service.live import Live, State
 KEEP_ALIVE_SECONDS = 75
 DRAIN_SECONDS = 20
 OPENING_SECONDS = 1.0
-"""So long a handshake that is under way holds a stop up."""
+"""Seconds for which a handshake that is under way holds a stop up."""
 
 
 class _Server(uvicorn.Server):
-    """Bounds handshakes, and leaves the signals alone: the process has one handler for all."""
+    """uvicorn's server, which bounds handshakes here and leaves the signals alone: the process has
+    one handler for all."""
 
     server_state: State
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn's, with a limit on handshakes: whoever says nothing must not stay."""
+        """Start as uvicorn does, with a limit on handshakes: whoever says nothing must not stay."""
         crowd, tls = self.server_state.live.crowd, self.config.ssl
         self.acceptors = [Acceptor(sock, tls, crowd, self._protocol) for sock in sockets or []]
         for acceptor in self.acceptors:
@@ -41,7 +42,8 @@ class _Server(uvicorn.Server):
         return made
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn's, once those who were let in have come through the door."""
+        """Shut down as uvicorn does, once the connections that were taken are through their
+        handshakes."""
         for acceptor in self.acceptors:
             acceptor.close()
         if opening := [task for acceptor in self.acceptors for task in acceptor.opening]:
@@ -60,7 +62,7 @@ async def serve(
     stop: asyncio.Event,
     live: Live,
 ) -> None:
-    """Serves until `stop`, then lets requests that have begun finish. `live` can cut them, and has
+    """Serve until `stop`, then let requests that have begun finish. `live` can cut them, and has
     the bounds of the port."""
     config = uvicorn.Config(
         app,

@@ -1,5 +1,5 @@
-"""What the kernel keeps for a connection is bounded too: it isn't counted as ours, and yet it is
-this machine's memory."""
+"""Bounds what the kernel keeps for a connection: it isn't counted as ours, and yet it is this
+machine's memory."""
 
 import fcntl
 import socket
@@ -9,23 +9,25 @@ import termios
 from contextlib import suppress
 
 SEND_BYTES = 128 * 1024
-"""What is written and not yet taken. Left to itself, the kernel lets it grow to 4 MB."""
+"""Bytes that may be written and not yet taken. Left to itself, the kernel lets them grow to 4
+MB."""
 UNTAKEN_MS = 30_000
-"""So long a peer may take nothing of it, also after we have closed."""
+"""Milliseconds for which a peer may take nothing of it, also after we have closed."""
 _ACKNOWLEDGED = slice(120, 128)
-"""Where Linux says it: `tcpi_bytes_acked` of `struct tcp_info`."""
+"""The place of `tcpi_bytes_acked` in Linux's `struct tcp_info`."""
 _AT_ONCE = struct.pack("ii", 1, 0)
 
 
 def bound(listener: socket.socket) -> None:
-    """The connections that it takes inherit it."""
+    """Bound what the kernel keeps for the connections that a listener takes: they inherit its
+    options."""
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
     if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNTAKEN_MS)
 
 
 def untaken(sock: socket.socket) -> int:
-    """What the kernel keeps for the peer, in bytes; 0 if the connection has gone already."""
+    """Return the bytes that the kernel keeps for the peer; 0 if the connection has gone already."""
     with suppress(OSError, ValueError):
         size = fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4))
         return int.from_bytes(size, sys.byteorder)
@@ -33,7 +35,7 @@ def untaken(sock: socket.socket) -> int:
 
 
 def taken(sock: socket.socket) -> int:
-    """What the peer has acknowledged, in bytes, since the connection began."""
+    """Return the bytes that the peer has acknowledged since the connection began."""
     with suppress(OSError):
         info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _ACKNOWLEDGED.stop)
         return int.from_bytes(info[_ACKNOWLEDGED], sys.byteorder)
@@ -41,13 +43,13 @@ def taken(sock: socket.socket) -> int:
 
 
 def reset(sock: socket.socket) -> None:
-    """When it is closed, what was not taken is thrown away: the kernel would keep it for a peer
-    who never reads, and say nothing of it."""
+    """Have what was not taken thrown away when the socket is closed: the kernel would keep it for a
+    peer who never reads, and say nothing of it."""
     with suppress(OSError):  # it has gone already
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
 
 
 def shut(sock: socket.socket) -> None:
-    """Whoever reads from it hears that it has ended."""
+    """Shut a connection down: whoever reads from it hears that it has ended."""
     with suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""What a supervisor tells Prometheus of its service, beside what the children have counted.
+"""Metrics that a supervisor has of its service, beside what the children have counted.
 
 The names of checks are those of /readyz: a breaker that is open, a clock that is off, a list that
 is too old are all there, with how many processes say so. What they say of it is in /readyz alone.
@@ -16,13 +16,13 @@ from gatepost.service.ops import Checks
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a service stands: the processes that there are to be, and what each of them says."""
+    """The standing of a service: the processes that there are to be, and what each of them says."""
 
     ready: bool
     processes: int
     heard: list[Checks]
     deaths: int
-    """Of processes that nobody had told to end, since the start."""
+    """Deaths of processes that nobody had told to end, since the start."""
 
 
 def families(standing: Standing) -> Iterator[Metric]:

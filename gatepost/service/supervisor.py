@@ -35,18 +35,19 @@ from gatepost.service.standing import Standing, families
 
 HEARTBEAT_SECONDS = 1.0
 LATE_AFTER_SECONDS = 5.0
-"""Then the service manager is told no more that we are alive."""
+"""Seconds of a child's silence after which the service manager is no longer told that we are
+alive."""
 STUCK_AFTER_SECONDS = 15.0
 STEADY_AFTER_SECONDS = 10.0
 GRACE_SECONDS = 27.0
 SUCCESSION_SECONDS = 30.0
-"""So long a child with new settings may take until it is as well as the one before it."""
+"""Seconds that a child with new settings may take until it is as well as the one before it."""
 
 
 @dataclass(slots=True)
 class Child:
-    """What a child is given: when to stop, its listeners, the pipe to its supervisor, and whether
-    it drains."""
+    """The things that a child is given: when to stop, its listeners, the pipe to its supervisor,
+    and whether it drains."""
 
     log: Log
     listeners: list[socket.socket]
@@ -55,7 +56,8 @@ class Child:
     drain: Drain = field(default_factory=Drain)
 
     async def heart_loop(self, checks: Callable[[], Checks]) -> None:
-        """Tells the supervisor that this loop turns; without it, ends as if told to.
+        """Tell the supervisor that this loop turns; if there is no supervisor any more, end as if
+        told to.
 
         Nobody is left then who would kill a child that doesn't end.
         """
@@ -78,15 +80,16 @@ class Changing(Protocol):
     """The settings, as they can be read again."""
 
     def read_again(self) -> Main | None:
-        """What children are to run; None if that is as it was. Raises ConfigurationError."""
+        """Return what children are to run, None if that is as it was; raise ConfigurationError if
+        what was read can't be used."""
 
     def take_up(self) -> None:
-        """What was read is good: children run with it."""
+        """Take up what was read: it is good, children run with it."""
 
 
 @dataclass(slots=True, eq=False)
 class _Place:
-    """Where there is to be a child, until it is let go."""
+    """A place where there is to be a child, until the place is let go."""
 
     child: Running | None = None
     let_go: asyncio.Event = field(default_factory=asyncio.Event)
@@ -119,7 +122,7 @@ class Supervisor:
         self._group = asyncio.TaskGroup()
 
     async def run(self, manager: Manager, settings: Changing) -> bool:
-        """Until told to stop; says whether a child had to be killed for it."""
+        """Run until told to stop; return whether a child had to be killed for it."""
         self._obey_signals(asked := asyncio.Event())
         gc.freeze()  # what is loaded by now stays shared with the children
         app = operators_app(self.readiness, self.exposition)
@@ -142,7 +145,8 @@ class Supervisor:
         return self._failed
 
     def readiness(self) -> tuple[bool, dict[str, Any]]:
-        """Ready when every child is there, heard of, and content with each of its dependencies."""
+        """Return whether the service is ready, and its checks: every child must be there, heard of,
+        and content with each of its dependencies."""
         heard = self._heard()
         complete = len(heard) >= self._processes and not self._stop.is_set()
         checks = {"processes": Check(complete, f"{len(heard)} of {self._processes}")}
@@ -162,7 +166,7 @@ class Supervisor:
         return [child.checks for child in children if child.checks is not None]
 
     def turning(self) -> bool:
-        """Whether every child has been heard of lately, but for those that are to end."""
+        """Return whether every child has been heard of lately, but for those that are to end."""
         places = [] if self._stop.is_set() else self._keepers
         kept = [p.child for p in places if p.child is not None and not p.let_go.is_set()]
         now = time.monotonic()
@@ -191,12 +195,13 @@ class Supervisor:
             self._log.warning("drain.ended")
 
     def _keep(self, place: _Place) -> None:
-        """From now on, until it is let go."""
+        """Keep a child in a place from now on, until the place is let go."""
         keeper = self._keepers[place] = self._group.create_task(self._keep_filled(place))
         keeper.add_done_callback(lambda _: self._keepers.pop(place))
 
     async def _keep_filled(self, place: _Place) -> None:
-        """Waits longer between starts that fail at once."""
+        """Start a child whenever the place has none; wait longer between starts that fail at
+        once."""
         waits = backoff(0.1, 10.0)
         while not (self._stop.is_set() or place.let_go.is_set()):
             child = place.child = place.child or self._fork()
@@ -208,7 +213,7 @@ class Supervisor:
                 await _first_of(self._stop, place.let_go, seconds=next(waits))
 
     async def _watch(self, child: Running, place: _Place) -> None:
-        """Until the child has ended and been buried; a stuck one is killed."""
+        """Watch a child until it has ended and been buried; a stuck one is killed."""
         told = False
         while not (child.ended.is_set() or told):
             await _first_of(child.ended, self._stop, place.let_go, seconds=1)
@@ -270,7 +275,8 @@ class Supervisor:
                 manager.ready()
 
     async def _reload(self, settings: Changing) -> int:
-        """How many children were replaced. Raises ConfigurationError, and then none was."""
+        """Replace the children if new settings want it; return how many were replaced. If it raises
+        ConfigurationError, none was."""
         main = settings.read_again()
         if main is None:
             settings.take_up()
@@ -289,7 +295,8 @@ class Supervisor:
         return 1 + len(others)
 
     async def _gets_well(self, successor: Running, before: Running | None) -> bool:
-        """Whether all is well with it that is with the one before it, soon enough."""
+        """Return whether all becomes well with a successor that is with the child before it, soon
+        enough."""
         deadline = time.monotonic() + SUCCESSION_SECONDS
         usual = (before.checks if before else None) or {}
         while time.monotonic() < deadline and not (successor.ended.is_set() or self._stop.is_set()):

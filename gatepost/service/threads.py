@@ -12,7 +12,8 @@ Main: TypeAlias = Callable[[asyncio.Event], Coroutine[Any, Any, None]]
 
 
 async def thread_loop(stop: asyncio.Event, name: str, main: Main) -> None:
-    """Runs `main`, which is given a stop of its own, and raises what it raises."""
+    """Run `main`, which is given a stop of its own, on a thread of its own; raise what it
+    raises."""
     thread = _Thread(asyncio.get_running_loop(), name, main)
     stopping = asyncio.ensure_future(stop.wait())
     try:
@@ -25,7 +26,7 @@ async def thread_loop(stop: asyncio.Event, name: str, main: Main) -> None:
 
 
 class _Thread:
-    """It is a daemon: what hangs in it doesn't keep a process that is to end."""
+    """A daemon thread with a loop: what hangs in it doesn't keep a process that is to end."""
 
     def __init__(self, home: asyncio.AbstractEventLoop, name: str, main: Main) -> None:
         self.ended: asyncio.Future[None] = home.create_future()

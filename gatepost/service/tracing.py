@@ -16,13 +16,13 @@ from typing import Any, Self
 from gatepost import trace
 
 NS = 1_000_000
-"""In a millisecond."""
+"""Nanoseconds in a millisecond."""
 
 Value = str | int
 
 
 class Kind(IntEnum):
-    """As OpenTelemetry numbers them."""
+    """The kinds of spans, as OpenTelemetry numbers them."""
 
     INTERNAL = 1
     SERVER = 2
@@ -33,14 +33,15 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Which traces are recorded. It is decided once, where a message comes in."""
+    """The choice of the traces that are recorded. It is made once, where a message comes in."""
 
     ratio: float
     follow_clients: bool
 
     def records(self, traceparent: str) -> bool:
-        """By the caller's own decision, else by the trace's id: as all samplers by ratio do, so
-        that others who have the same ratio record the same traces."""
+        """Decide whether a trace is recorded: by the caller's own decision, else by the trace's id,
+        as all samplers by ratio do, so that others who have the same ratio record the same
+        traces."""
         if self.follow_clients and trace.is_recorded(traceparent):
             return True
         return int(traceparent[19:35], 16) < self.ratio * 2**64
@@ -53,7 +54,7 @@ class Span:
     kind: Kind
     trace_id: str
     parent_id: str
-    """Empty where the trace begins."""
+    """The id of the span above this one; empty where the trace begins."""
     span_id: str = field(default_factory=trace.fresh_span_id)
     start_ns: int = field(default_factory=time.time_ns)
     end_ns: int = 0
@@ -70,7 +71,7 @@ class Span:
         return span
 
     def step(self, name: str) -> None:
-        """What was done from its beginning until now."""
+        """Record a step below this span: what was done from the span's beginning until now."""
         step = self.child(name, Kind.INTERNAL)
         step.start_ns = self.start_ns
         step.end()
@@ -90,7 +91,7 @@ class Span:
         self.end(f"status {status}" if status >= 500 else None)
 
     def end_with(self, future: "asyncio.Future[Any]") -> None:
-        """To be called back when a future is done."""
+        """End the span as a future has ended; to be called back when the future is done."""
         if future.cancelled():
             self.end("cancelled")
         else:
@@ -110,15 +111,16 @@ class Span:
 
 
 class Tracer:
-    """Makes the spans of one process; `keep` takes those that have ended, and returns at once."""
+    """The maker of one process's spans; `keep` takes those that have ended, and returns at once."""
 
     def __init__(self, keep: Callable[[Span], None], sampling: Sampling | None = None) -> None:
-        """With `sampling` it decides which traces are recorded; others keep to what was decided."""
+        """Make a tracer. With `sampling` it decides which traces are recorded; others keep to what
+        was decided."""
         self.keep = keep
         self._sampling = sampling
 
     def receive(self, traceparent: str) -> tuple[str, Span | None]:
-        """For a request: its place in its trace, and its span if that trace is recorded.
+        """Return a request's place in its trace, and its span if that trace is recorded.
 
         A caller that records nothing is no part of the trace, though it has named it.
         """
@@ -129,7 +131,7 @@ class Tracer:
         return span.traceparent, span
 
     def below(self, traceparent: str, name: str, kind: Kind) -> Span | None:
-        """A span below that one; None where it isn't recorded."""
+        """Return a new span below that one; None where that one isn't recorded."""
         if not trace.is_recorded(traceparent):
             return None
         return Span(self, name, kind, trace.trace_id(traceparent), trace.span_id(traceparent))

@@ -27,7 +27,8 @@ class KeptConnections(httpx.AsyncBaseTransport):
     def __init__(
         self, context: ssl.SSLContext, limit: int, problem: Callable[[], str | None]
     ) -> None:
-        """`problem` says why nobody may be called just now, if so."""
+        """Allow `limit` calls at a time; `problem` says why nobody may be called just now, if
+        so."""
         self._context = context
         self._problem = problem
         self._free = asyncio.Semaphore(limit)
@@ -35,13 +36,13 @@ class KeptConnections(httpx.AsyncBaseTransport):
         self._open: set[_Connection] = set()
 
     def cut(self, is_out: Callable[[Certificate], bool]) -> None:
-        """Ends the connections to servers with such certificates, in the middle of a call too."""
+        """End the connections to servers with such certificates, in the middle of a call too."""
         for connection in list(self._open):
             if must_end(connection.certificate, is_out):
                 connection.abort()
 
     def renew(self, context: ssl.SSLContext) -> None:
-        """Calls from now on go over new connections; those that are under way are the last on
+        """Make calls over new connections from now on; calls that are under way are the last on
         theirs."""
         self._context = context
         for connection in list(self._open):
@@ -154,7 +155,7 @@ class _Connection(asyncio.Protocol):
         self._transport.close()
 
     def abort(self) -> None:
-        """At once: what the other side still has to say is not heard."""
+        """End the connection at once: what the other side still has to say is not heard."""
         self.open = False
         self._transport.abort()
 

@@ -1,5 +1,5 @@
-"""Who is turned away before a request of his is heard, or cut off for a bound: counted each time,
-and told as often as a log can bear."""
+"""Counts each peer who is turned away before a request of his is heard, or cut off for a bound, and
+logs as many as a log can bear."""
 
 import time
 from collections.abc import Callable
@@ -11,11 +11,11 @@ from prometheus_client import Counter
 from gatepost.logs import Log
 
 LINES, LINES_PER_SECOND = 100, 1.0
-"""So many at once, then so many a second: a stranger must not be able to fill the disk."""
+"""Lines at once, and lines a second after that: a stranger must not be able to fill the disk."""
 
 
 class Bound(StrEnum):
-    """What somebody met; the words stand in metrics and in the log."""
+    """The bound that somebody met; the words stand in metrics and in the log."""
 
     HANDSHAKE = "handshake"
     ADDRESS = "connections of an address"
@@ -26,7 +26,7 @@ class Bound(StrEnum):
 
 @cache
 def _counter() -> Counter:
-    """Made once the metrics folder is known, hence not at import."""
+    """Return the counter; made once the metrics folder is known, hence not at import."""
     return Counter(
         "gatepost_connections_refused",
         "Connections that were turned away or cut off, by the bound that they met",
@@ -35,7 +35,7 @@ def _counter() -> Counter:
 
 
 class TurnedAway:
-    """Of one port in one process."""
+    """The connections turned away or cut off by one port in one process."""
 
     def __init__(self, log: Log, clock: Callable[[], float] = time.monotonic) -> None:
         self._log = log
@@ -56,7 +56,7 @@ class TurnedAway:
             self._log.warning("tls.refused", reason=why, untold=untold)
 
     def _may_tell(self) -> int | None:
-        """How many went untold before this one; None if this one does, too."""
+        """Return how many went untold before this one; None if this one does, too."""
         now = self._clock()
         self._lines = min(LINES, self._lines + (now - self._filled) * LINES_PER_SECOND)
         self._filled = now

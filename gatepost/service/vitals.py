@@ -1,4 +1,4 @@
-"""How a process says its vitals. Nobody waits for it: a Redis that hangs costs a turn."""
+"""Publishes the vitals of a process. Nobody waits for it: a Redis that hangs costs a turn."""
 
 import asyncio
 import os
@@ -64,12 +64,13 @@ class Voice:
 
 
 def _cut(detail: str | None) -> str | None:
-    """So that nobody falls silent by having much to say."""
+    """Cut a detail short, so that nobody falls silent by having much to say."""
     return detail and detail[:MOST_CHARACTERS]
 
 
 def start_speaking(loops: Loops, child: Child, redis: Redis, voice: Voice, *clocks: Clock) -> None:
-    """To its supervisor, and to whoever listens; of its clocks to Prometheus."""
+    """Start to tell the supervisor and whoever listens how this process is, and Prometheus of its
+    clocks."""
     loops.start(child.heart_loop(voice.checks))
     loops.start(vitals_loop(child.stop, redis, voice))
     loops.start(clocks_loop(child.stop, *clocks))

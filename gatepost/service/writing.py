@@ -1,6 +1,7 @@
-"""How answers are written: in few pieces, and to a peer who takes them.
+"""Writes answers in few pieces, and to a peer who takes them.
 
-Who asks and doesn't read is cut off: what he has not taken is memory of ours and of the kernel.
+A peer who asks and doesn't read is cut off: what he has not taken is memory of ours and of the
+kernel.
 """
 
 import asyncio
@@ -8,10 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 HIGH_WATER = 64 * 1024
-"""Above it who answers waits; so much is written at once, whoever doesn't wait."""
+"""Bytes not taken above which an application has to wait before it writes on; so many are written
+at once, whether it waits or not."""
 PATIENCE_SECONDS = 20.0
 PROGRESS = 32 * 1024
-"""So much is to be taken in that time, while more than the mark waits to be taken."""
+"""Bytes that a peer has to take within PATIENCE_SECONDS, while more than the mark waits to be
+taken."""
 
 
 class OneWrite:
@@ -57,7 +60,8 @@ class OneWrite:
 
 
 class Patience:
-    """With a peer who leaves his answers unread: it ends unless he takes some of them in time."""
+    """The patience with a peer who leaves his answers unread: it ends unless he takes some of them
+    in time."""
 
     def __init__(self, taken: Callable[[], int], at_end: Callable[[], None]) -> None:
         self._taken = taken
