@@ -1,4 +1,4 @@
-"""How often somebody may ask: a bucket for each. Each process counts for itself."""
+"""Limits on how often somebody may ask: a bucket for each. Each process counts for itself."""
 
 import math
 import time
@@ -11,7 +11,7 @@ MOST = 10_000
 
 
 class Buckets:
-    """One of `burst` for each who asks, into which `rate` flow a second."""
+    """A bucket of `burst` for each who asks, into which `rate` flow a second."""
 
     def __init__(
         self, rate: float, burst: int, words: str, clock: Callable[[], float] = time.monotonic
@@ -19,10 +19,10 @@ class Buckets:
         self._each, self._saved = 1 / rate, (burst - 1) / rate
         self._words, self._clock = words, clock
         self._full_at: OrderedDict[str, float] = OrderedDict()
-        """When each bucket will be full again; whoever is not here has a full one."""
+        """The time when each bucket will be full again; whoever is not here has a full one."""
 
     def take(self, who: str) -> None:
-        """Raises RateLimited."""
+        """Take one from somebody's bucket; raise RateLimited if it is empty."""
         now = self._clock()
         full_at = max(now, self._full_at.get(who, now))
         wait = full_at - now - self._saved

@@ -1,4 +1,4 @@
-"""The master key file: 32 bytes for each key, the first is the newest. Its owner's alone.
+"""The master key file: 32 bytes for each key, the first is the newest. It is its owner's alone.
 
 It is written whole or not at all, and never loses a key that something is still wrapped under.
 """
@@ -15,11 +15,12 @@ from gatepost.whole_file import replace_file
 
 KEY_BYTES = 32
 _FEWEST_DIFFERENT_BYTES = 16
-"""Of 32 random bytes, fewer differ from one another once in 10^13 times."""
+"""The fewest different bytes of a key: of 32 random bytes, fewer differ from one another once in
+10^13 times."""
 
 
 def read_keys(file: Path) -> list[bytes]:
-    """Refuses a file that others can read, and one that doesn't hold whole keys."""
+    """Read the keys; refuse a file that others can read, and one that doesn't hold whole keys."""
     try:
         with file.open("rb") as stream:
             status = os.fstat(stream.fileno())
@@ -39,7 +40,8 @@ def read_keys(file: Path) -> list[bytes]:
 
 
 def key_file_faults(file: Path) -> list[str]:
-    """What must not be in production: keys that were not drawn, a folder that others get into."""
+    """List what must not be in production: keys that were not drawn, a folder that others get
+    into."""
     try:
         keys = read_keys(file)
         folder = file.resolve().parent
@@ -62,7 +64,8 @@ def write_keys(file: Path, keys: Sequence[bytes]) -> None:
 
 
 def _is_sample(key: bytes) -> bool:
-    """Zeros, a word over and over, a text, a sequence: nothing that was drawn at random."""
+    """Tell whether a key is zeros, a word over and over, a text, a sequence: nothing drawn at
+    random."""
     steps = {(after - before) % 256 for before, after in pairwise(key)}
     as_text = all(0x20 <= byte < 0x7F for byte in key)
     return as_text or len(steps) == 1 or len(set(key)) < _FEWEST_DIFFERENT_BYTES

@@ -70,7 +70,7 @@ from main_server.store.database import Ledger, RequestLedger, create_ledger_engi
 from main_server.store.replica.shown import open_shown
 
 PKI_BODIES_BYTES = 16 * 1024 * 1024
-"""Requests for certificates and questions about them, of 48 KiB at the most."""
+"""Room for requests for certificates and questions about them, of 48 KiB at the most."""
 
 
 async def main(settings: MainServerSettings, child: Child) -> None:
@@ -139,7 +139,8 @@ async def main(settings: MainServerSettings, child: Child) -> None:
 def _start_ports(
     loops: Loops, child: Child, context: Context, watched: Watch, settings: MainServerSettings
 ) -> None:
-    """What strangers send to the one takes no room from what our own send to the other."""
+    """Start both ports. What strangers send to the one takes no room from what our own send to the
+    other."""
     metrics = RequestMetrics("main_server")
     bodies = Bodies(settings.server.bodies_bytes, share=2)  # all processes of a proxy are one
     app = Requests(create_app(context), child.log, metrics, bodies=bodies)
@@ -179,7 +180,8 @@ def create_app(context: Context) -> HotPosts:
 async def _wait_for_keyring(
     child: Child, ledger: Ledger, masters: MasterKeys, callers: Callers, clock: Clock
 ) -> Keyring | None:
-    """Until the ledger is there and migrated: nothing can be served without it."""
+    """Wait until the ledger is there and migrated, and return the keyring: nothing can be served
+    without it."""
     for wait in backoff(0.2, 5.0):
         try:
             problem = await ledger.run(migrating.problem)

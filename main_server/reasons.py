@@ -1,6 +1,5 @@
-"""Why somebody does what the audit log keeps for good, in their own words: no number may be in it
-(I6), however it is written.
-"""
+"""The words in which somebody says why, which the audit log keeps for good: no number may be in
+them (I6), however it is written."""
 
 import re
 import unicodedata
@@ -17,8 +16,8 @@ _NUMBERS = (
     re.compile(rf"(?<![0-9a-z])\(?0{_BETWEEN}[1-9]{_DIGITS}{{7,12}}(?![0-9a-z])"),
     re.compile(r"(?<![0-9a-z])[1-9](?:[ ()/]{0,3}[0-9]){10,14}(?![0-9a-z])"),
 )
-"""With a plus, with two zeros, with the one of a country; with none of them, where neither dot nor
-dash is between its digits: tickets and addresses of machines have those."""
+"""Numbers with a plus, with two zeros, with the one zero of a country; with none of them, where
+neither dot nor dash is between the digits: tickets and addresses of machines have those."""
 _NO_NUMBERS = (
     re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
     re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ][0-9]{1,2}:[0-9]{2})?"),
@@ -28,7 +27,8 @@ _NO_NUMBERS = (
 
 
 def checked_words(text: str, pointer: str = "/reason") -> str:
-    """Raises Invalid. Nothing may have been said; `demanded_words` wants something."""
+    """Check somebody's words, which may be empty; raise Invalid if they can't be kept.
+    `demanded_words` wants something."""
     words = text.strip()
     if len(words) > MOST_WORDS:
         raise Invalid(errors=[FieldError(pointer, f"is longer than {MOST_WORDS} characters")])
@@ -46,8 +46,8 @@ def demanded_words(text: str, pointer: str = "/reason") -> str:
 
 
 def holds_number(text: str) -> bool:
-    """Whether somebody's number may be in it. Rather once too often: who is refused says it in
-    other words."""
+    """Tell whether somebody's number may be in a text. Rather once too often: whoever is refused
+    says it in other words."""
     plain = "".join(map(_plain, unicodedata.normalize("NFKC", text))).lower()
     for one in _NO_NUMBERS:
         plain = one.sub(" x ", plain)
@@ -55,7 +55,7 @@ def holds_number(text: str) -> bool:
 
 
 def _plain(character: str) -> str:
-    """Any digit, dash, space or plus as ASCII has it; what isn't seen, not at all."""
+    """Return any digit, dash, space or plus as ASCII has it, and nothing of what isn't seen."""
     digit = unicodedata.decimal(character, None)
     if digit is not None:
         return str(digit)

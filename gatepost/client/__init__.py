@@ -1,4 +1,4 @@
-"""The client's side of Gatepost as a library: send a message, follow it, ask who you are.
+"""The client's side of Gatepost as a library: sends messages, follows them, tells who you are.
 
     from gatepost.client import Client
 

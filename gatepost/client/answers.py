@@ -1,4 +1,4 @@
-"""What the gateway says, as frozen values. None has a field for a body or a number."""
+"""The gateway's answers, as frozen values. None has a field for a body or a number."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,7 +11,7 @@ FINAL_STATUSES = frozenset({"delivered", "failed", "erased", "duplicate"})
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The gateway has the message and will not lose it.
+    """The proof that the gateway has the message and will not lose it.
 
     `durability` says who has committed it: `full` (queue and ledger), `queue` or `ledger`.
     """
@@ -27,9 +27,9 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What became of one message of many: it has its receipt, or an error says why not.
+    """The outcome of one message of many: its receipt, or an error that says why there is none.
 
-    An error that is retryable means that it was tried for as long as was wanted.
+    A retryable error means that the message was tried for as long as was wanted.
     """
 
     idempotency_key: str = field(repr=False)
@@ -39,10 +39,11 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class MessageStatus:
-    """Where a message is on its way.
+    """The state of a message on its way.
 
     `reason` is why it failed, in a word of the gateway's. `source` is `queue` where the ledger
-    could not be asked: then `status` is `unknown`, as it may have been delivered meanwhile.
+    could not be asked: then `status` is `unknown`, as the message may have been delivered
+    meanwhile.
     """
 
     message_id: str
@@ -71,7 +72,7 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How fast a client may ask."""
+    """The rate at which a client may ask."""
 
     rate_per_second: float
     burst: int
@@ -79,14 +80,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Formats:
-    """What a message may be."""
+    """The bounds that a message must keep to."""
 
     max_body_characters: int
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who this certificate is to the gateway, and what it may do."""
+    """The identity that this certificate has to the gateway, and what it may do."""
 
     client_id: str
     domain: str

@@ -1,4 +1,5 @@
-"""The asynchronous client, for asyncio: awaits the flows' steps in turn. It decides nothing."""
+"""The asynchronous client, for asyncio, which awaits the flows' steps in turn. It decides
+nothing."""
 
 import asyncio
 import random
@@ -25,7 +26,7 @@ from gatepost.client.renewing import files_of
 class AsyncClient:
     """`Client` with `await`: the same arguments, results, errors and promises.
 
-    For use with `async with`, or `await close()`; one event loop each.
+    Use it with `async with`, or `await close()`; each belongs to one event loop.
     """
 
     def __init__(
@@ -61,8 +62,8 @@ class AsyncClient:
         retry_for: float = 30.0,
         renew: bool = True,
     ) -> "AsyncClient":
-        """A client by the file that `gatepost enrol` has written, this user's or another; NotSetUp
-        without one."""
+        """Return a client set up by the file that `gatepost enrol` has written, this user's or
+        another; raise NotSetUp if there is none."""
         found = read_configuration(file)
         return cls(
             found.url,
@@ -83,8 +84,9 @@ class AsyncClient:
         return await self._run(flows.send(self._timing, message))
 
     async def send_many(self, messages: Iterable[Message]) -> list[Sent]:
-        """Hand over many, in batches, at the rate that the gateway grants; say what became of
-        each, in order. What may be repeated is, until for `retry_for` seconds none was accepted."""
+        """Hand over many messages, in batches, at the rate that the gateway grants, and return what
+        became of each, in order. What may be repeated is, until none was accepted for `retry_for`
+        seconds."""
         return await self._run(batches.send_many(self._timing, messages))
 
     async def status(self, message_id: UUID | str) -> MessageStatus:
@@ -95,7 +97,8 @@ class AsyncClient:
         message_id: UUID | str,
         timeout: float = float("inf"),  # noqa: ASYNC109 (it ends with what was last heard)
     ) -> AsyncIterator[MessageStatus]:
-        """Each change of a message until it is final; `StillWaiting` after `timeout` seconds."""
+        """Yield each change of a message until it is final; raise `StillWaiting` after `timeout`
+        seconds."""
         flow = flows.watch(self._timing, message_id, timeout)
         heard: flows.Heard = None
         while True:
@@ -114,11 +117,11 @@ class AsyncClient:
         message_id: UUID | str,
         timeout: float,  # noqa: ASYNC109 (it ends with what was last heard)
     ) -> MessageStatus:
-        """The final status of a message; `StillWaiting` after `timeout` seconds."""
+        """Return the final status of a message; raise `StillWaiting` after `timeout` seconds."""
         return [status async for status in self.watch(message_id, timeout)][-1]
 
     async def whoami(self) -> Identity:
-        """What the gateway makes of this certificate: identity, limits, expiry."""
+        """Return what the gateway makes of this certificate: identity, limits, expiry."""
         return await self._run(flows.whoami(self._timing))
 
     async def close(self) -> None:

@@ -1,8 +1,9 @@
-"""Sending many: in batches, each message answered for itself; what may be repeated is, under its
-own key, until it is accepted, refused for what it is, or has been tried for long enough.
+"""Sends many messages, in batches in which each message is answered for itself. What may be
+repeated is, under its own key, until it is accepted, refused for what it is, or has been tried for
+long enough.
 
-Nothing is given up silently: each message has its receipt or its error. What shares an ordering key
-stays in order: what is to be sent again goes before what was not sent yet.
+Nothing is given up silently: each message has its receipt or its error. Messages that share an
+ordering key stay in order: what is to be sent again goes before what was not sent yet.
 """
 
 import json
@@ -31,7 +32,7 @@ MOST_BYTES = 4 * 1024 * 1024
 
 @dataclass(slots=True)
 class _Item:
-    """A message on its way; `unknown` is a try of it that may have been accepted."""
+    """A message on its way; `unknown` is the error of a try that may have been accepted."""
 
     key: str
     line: bytes
@@ -41,8 +42,8 @@ class _Item:
 
 @dataclass(slots=True)
 class _Going:
-    """How it goes: how many in a batch at most, until when it is tried, how often without
-    success."""
+    """The progress of a sending: the most messages in a batch, until when it is tried, and how
+    often it has failed in a row."""
 
     most: int
     until: float
@@ -50,7 +51,8 @@ class _Going:
 
 
 def send_many(timing: Timing, messages: Iterable[Message]) -> Flow[list[Sent]]:
-    """What became of each, in order. `retry_for` begins anew whenever one is accepted."""
+    """Return what became of each message, in order. `retry_for` begins anew whenever one is
+    accepted."""
     items = [_item(number, message) for number, message in enumerate(messages)]
     waiting = deque(items)
     going = _Going(MOST, timing.now() + timing.retry_for)
@@ -88,7 +90,7 @@ def _take(waiting: deque[_Item], most: int) -> list[_Item]:
 
 
 def _answers(call: Call, part: Sequence[_Item], heard: Heard) -> list[Receipt | GatepostError]:
-    """What each item was answered; all of them the same where the whole batch was refused."""
+    """Return the answer to each item, the same for all where the whole batch was refused."""
     if isinstance(heard, httpx.Response) and heard.is_success:
         return list(_read(call, part, heard))
     error = refusal(call, heard, datetime.now(UTC)) if isinstance(heard, httpx.Response) else heard
@@ -118,7 +120,7 @@ def _items(response: httpx.Response) -> list[Any]:
 def _settle(
     timing: Timing, going: _Going, part: list[_Item], answers: list[Receipt | GatepostError]
 ) -> tuple[list[_Item], GatepostError | None]:
-    """Those that are to be sent again, and why."""
+    """Return the items that are to be sent again, and the error that is the reason."""
     if any(isinstance(answer, Receipt) for answer in answers):
         going.until, going.failures = timing.now() + timing.retry_for, 0
         going.most = min(MOST, going.most + len(part) // 8 + 1)  # it may be an outage that is over
@@ -143,14 +145,16 @@ def _may_succeed(error: GatepostError, remaining: float) -> bool:
 
 
 def _last_word(item: _Item, error: GatepostError) -> GatepostError:
-    """Of its own: others of the batch may have been refused with the same one."""
+    """Return the error to tell of this item, a copy of its own: others of the batch may have been
+    refused with the same one."""
     last = copy(last_word(error, item.unknown))
     last.idempotency_key = item.key
     return last
 
 
 def _pause(timing: Timing, going: _Going, error: GatepostError) -> float:
-    """Before the next batch; who is refused for its rate waits for its turn instead."""
+    """Return the seconds to wait before the next batch; a client that is refused for its rate waits
+    for its turn instead."""
     if isinstance(error, RateLimited):
         timing.pace.refused(error)
     going.failures += 1

@@ -1,4 +1,4 @@
-"""The blocking client: carries out the flows' steps in turn. It decides nothing."""
+"""The blocking client, which carries out the flows' steps in turn. It decides nothing."""
 
 import random
 import time
@@ -22,17 +22,18 @@ from gatepost.client.renewing import files_of
 
 
 class Client:
-    """A connection to the gateway, for use with `with` or `close()`; safe to share by threads.
+    """A connection to the gateway, for use with `with` or `close()`; threads may share it.
 
     Every send carries an Idempotency-Key: the one given, or a new UUID. It is kept when the send is
     repeated: here, for up to `retry_for` seconds (no connection, 429, 503, no answer), or by the
     caller, under the key of the error. The gateway knows a repeat by its key and answers with the
     first one's receipt, so that repeating never makes a second message.
 
-    `timeout` is for one try, in seconds. `retry_for=0` tries once. `proxy` is one that is asked to
-    CONNECT, http://host:port.
+    `timeout` is for one try, in seconds. `retry_for=0` tries once. `proxy` is the address,
+    http://host:port, of one that is asked to CONNECT.
 
-    At its limit, a client goes as fast as it is let: all who send by it take turns.
+    At its limit, a client goes as fast as the gateway lets it: all threads that send by it take
+    turns.
 
     The certificate is renewed by the way, from two thirds of its life on, and its files are
     replaced in their places; `renew=False` leaves that to `gatepost cert renew --daemon`. Either
@@ -72,8 +73,8 @@ class Client:
         retry_for: float = 30.0,
         renew: bool = True,
     ) -> "Client":
-        """A client by the file that `gatepost enrol` has written, this user's or another; NotSetUp
-        without one."""
+        """Return a client set up by the file that `gatepost enrol` has written, this user's or
+        another; raise NotSetUp if there is none."""
         found = read_configuration(file)
         return cls(
             found.url,
@@ -92,8 +93,9 @@ class Client:
         return self._run(flows.send(self._timing, message))
 
     def send_many(self, messages: Iterable[Message]) -> list[Sent]:
-        """Hand over many, in batches, at the rate that the gateway grants; say what became of
-        each, in order. What may be repeated is, until for `retry_for` seconds none was accepted."""
+        """Hand over many messages, in batches, at the rate that the gateway grants, and return what
+        became of each, in order. What may be repeated is, until none was accepted for `retry_for`
+        seconds."""
         return self._run(batches.send_many(self._timing, messages))
 
     def status(self, message_id: UUID | str) -> MessageStatus:
@@ -102,7 +104,8 @@ class Client:
     def watch(
         self, message_id: UUID | str, timeout: float = float("inf")
     ) -> Iterator[MessageStatus]:
-        """Each change of a message until it is final; `StillWaiting` after `timeout` seconds."""
+        """Yield each change of a message until it is final; raise `StillWaiting` after `timeout`
+        seconds."""
         flow = flows.watch(self._timing, message_id, timeout)
         heard: flows.Heard = None
         while True:
@@ -117,11 +120,11 @@ class Client:
                 heard = self._perform(step)
 
     def wait(self, message_id: UUID | str, timeout: float) -> MessageStatus:
-        """The final status of a message; `StillWaiting` after `timeout` seconds."""
+        """Return the final status of a message; raise `StillWaiting` after `timeout` seconds."""
         return list(self.watch(message_id, timeout))[-1]
 
     def whoami(self) -> Identity:
-        """What the gateway makes of this certificate: identity, limits, expiry."""
+        """Return what the gateway makes of this certificate: identity, limits, expiry."""
         return self._run(flows.whoami(self._timing))
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What is asked of the gateway: requests as values, built by pure functions.
+"""Requests to the gateway as values, built by pure functions.
 
 A Call shows nothing of what it carries. A send always names an Idempotency-Key.
 """
@@ -22,7 +22,7 @@ _VISIBLE_ASCII = re.compile(r"\A[!-~]{1,255}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request. `repeatable`: asking twice is as good as asking once."""
+    """One request. It is `repeatable` if asking twice is as good as asking once."""
 
     method: str
     path: str
@@ -43,14 +43,15 @@ def send_call(message: Message, idempotency_key: str) -> Call:
 
 
 def batch_call(items: Sequence[bytes]) -> Call:
-    """Of encoded items, each with its idempotency_key."""
+    """Return the call for a batch of encoded items, each with its idempotency_key."""
     headers = _headers({"Content-Type": "application/x-ndjson"})
     return Call("POST", BATCH, repeatable=False, headers=headers, content=b"\n".join(items))
 
 
 def encode(document: Mapping[str, Any]) -> bytes:
-    """Pure ASCII on purpose: encoding a lone surrogate would raise an error that holds the body;
-    escaped, it reaches the gateway, which refuses it in its own words."""
+    """Return the document as JSON, in pure ASCII on purpose: encoding a lone surrogate would raise
+    an error that holds the body; escaped, it reaches the gateway, which refuses it in its own
+    words."""
     return json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 
@@ -60,7 +61,8 @@ def check_key(idempotency_key: str) -> None:
 
 
 def status_call(message_id: UUID | str) -> Call:
-    """A message's id becomes part of a path, so it must be a UUID before it is sent."""
+    """Return the call for a message's status. Its id becomes part of a path, so it must be a UUID
+    before it is sent."""
     return Call("GET", f"{MESSAGES}/{as_uuid(message_id)}", repeatable=True, headers=_headers())
 
 

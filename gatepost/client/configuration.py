@@ -1,5 +1,5 @@
-"""The configuration file of a client, as `gatepost enrol` writes it: where the gateway is, and who
-we are to it."""
+"""Reads the configuration file of a client, as `gatepost enrol` writes it: where the gateway is,
+and who we are to it."""
 
 import os
 import tomllib
@@ -16,7 +16,7 @@ NAMES = (*NEEDED, "proxy")
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Where to send, by which files, and through which proxy, if any."""
+    """The address to send to, the files to send by, and the proxy to send through, if any."""
 
     url: str
     ca: str
@@ -39,7 +39,8 @@ def home() -> Path:
 
 
 def read_configuration(file: str | os.PathLike[str] | None = None) -> Configuration:
-    """Of a file, or the one of this user; raises NotSetUp."""
+    """Return the configuration in a file, or in this user's; raise NotSetUp if there is none that
+    can be used."""
     path = configuration_file(os.environ) if file is None else Path(file)
     found = read_settings(path)
     if found is None:
@@ -50,7 +51,8 @@ def read_configuration(file: str | os.PathLike[str] | None = None) -> Configurat
 
 
 def read_settings(file: Path) -> dict[str, str] | None:
-    """What it says; file names in it are meant from where it is. None if there is no such file."""
+    """Return the settings in a file, None if there is no such file. File names in it are relative
+    to its own folder."""
     try:
         settings = tomllib.loads(file.read_text("utf-8"))
     except FileNotFoundError:

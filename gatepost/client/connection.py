@@ -1,4 +1,5 @@
-"""How both clients connect: over https alone, to the address that was given and nowhere else."""
+"""Sets up the connections of both clients: over https alone, to the address that was given and
+nowhere else."""
 
 import os
 import ssl
@@ -21,7 +22,7 @@ BAD_PROXY = "proxy is http://host:port, with user:password@ before the host if i
 
 
 class Settings(TypedDict):
-    """What an httpx client is made of, sync or async."""
+    """The arguments that an httpx client is made with, sync or async."""
 
     base_url: httpx.URL
     verify: ssl.SSLContext
@@ -55,7 +56,8 @@ def settings(
 
 
 def proxy_at(address: str | None) -> httpx.Proxy | None:
-    """A proxy that is asked to CONNECT: it sees where to, and nothing of what."""
+    """Return a proxy that is asked to CONNECT: it sees where the connection goes, and nothing of
+    what is sent."""
     if address is None:
         return None
     try:
@@ -68,7 +70,7 @@ def proxy_at(address: str | None) -> httpx.Proxy | None:
 
 
 def without_password(address: str) -> str:
-    """An address as it may be shown."""
+    """Return an address as it may be shown."""
     before, at, host = address.rpartition("@")
     return f"{before.partition('://')[0]}://…@{host}" if at and "://" in before else address
 

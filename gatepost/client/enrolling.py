@@ -1,7 +1,7 @@
-"""Enrolling: a key is made here, and with a token a certificate comes back for it.
+"""Enrols a holder: sends a request for its key, with a token, and gets a certificate back.
 
-Over plain HTTP: what is sent is of use to nobody else, and what comes back is verified by the
-token (gatepost.wire.enrolment).
+This goes over plain HTTP: what is sent is of use to nobody else, and what comes back is verified by
+the token (gatepost.wire.enrolment).
 """
 
 import base64
@@ -32,7 +32,7 @@ _GATEWAY = re.compile(r"\Ahttps://[A-Za-z0-9.:\[\]-]{1,260}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Enrolled:
-    """PEM of the chain and of what to trust; where to send, if the gateway says so."""
+    """The PEM of the chain and of what to trust, and where to send, if the gateway says so."""
 
     chain: bytes
     ca: bytes
@@ -40,7 +40,8 @@ class Enrolled:
 
 
 def enrol(url: str, token: Token, key_pem: bytes, proxy: str | None = None) -> Enrolled:
-    """Repeated with the same key, it is given the same certificate."""
+    """Return the certificate that is given for a token and a key; asked again with the same key, it
+    is the same certificate."""
     csr = make_request(key_pem)
     body = {"public_key": token.public_key, "signature": token.sign(csr), "csr": csr}
     text = {name: base64.b64encode(value).decode() for name, value in body.items()}
@@ -57,7 +58,8 @@ def enrol(url: str, token: Token, key_pem: bytes, proxy: str | None = None) -> E
 
 
 def _refusal(answer: httpx.Response) -> GatepostError:
-    """Whoever can be given it later may ask again with the same token and the same key."""
+    """Return the error for a refusal. After a retryable one, the holder may ask again later, with
+    the same token and the same key."""
     problem, status = problem_of(answer), answer.status_code
     words = (problem and problem.detail) or f"It was answered with status {status}."
     if status != 429 and status < 500:

@@ -1,4 +1,4 @@
-"""What can go wrong for a caller: one class for each thing that a caller would do about it.
+"""The errors that a caller can meet: one class for each thing that a caller would do about it.
 
 The words say what to do. None of these ever carries a body or a number: a problem names the fields
 that are wrong, never their values.
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What the gateway said (RFC 9457). `type` is stable; the words may change."""
+    """The problem that the gateway has told (RFC 9457). `type` is stable; the words may change."""
 
     type: str
     title: str
@@ -27,9 +27,10 @@ class Problem:
 
 
 class GatepostError(Exception):
-    """Something went wrong. `problem` is the gateway's answer, if there was one.
+    """The base of all that can go wrong. `problem` is the gateway's answer, if there was one.
 
-    `idempotency_key` is that of the send that failed, so that it can be repeated under the same.
+    `idempotency_key` is that of the send that failed, so that it can be repeated under the same
+    key.
     """
 
     kind: ClassVar[str] = "error"
@@ -60,7 +61,7 @@ class GatepostError(Exception):
 
 
 class Refused(GatepostError):
-    """The gateway will not take this as it is: change it; repeating it changes nothing."""
+    """The gateway will not take this as it is: change it, as repeating it changes nothing."""
 
     kind = "refused"
 
@@ -72,13 +73,13 @@ class Forbidden(GatepostError):
 
 
 class NotFound(GatepostError):
-    """There is no such message of yours."""
+    """No such message of yours exists."""
 
     kind = "not-found"
 
 
 class RetryableError(GatepostError):
-    """The same may succeed after `retry_after` seconds."""
+    """The same call may succeed after `retry_after` seconds."""
 
     def __init__(
         self,
@@ -93,7 +94,7 @@ class RetryableError(GatepostError):
 
 
 class RateLimited(RetryableError):
-    """Too many requests for this client; nothing was accepted.
+    """This client has made too many requests; nothing was accepted.
 
     `interval` is how many seconds a message takes at the rate that the client is granted.
     """
@@ -109,9 +110,9 @@ class Unavailable(RetryableError):
 
 
 class OutcomeUnknown(RetryableError):
-    """Whether the message was accepted can't be known: repeat it under its `idempotency_key`.
+    """It can't be known whether the message was accepted: repeat it under its `idempotency_key`.
 
-    The gateway answers a repeat with the first one's receipt, so that it makes no second message.
+    The gateway answers a repeat with the receipt of the first, so that it makes no second message.
     """
 
     kind = "outcome-unknown"
@@ -121,13 +122,13 @@ class OutcomeUnknown(RetryableError):
 
 
 class CertificateError(GatepostError):
-    """There is no trusted connection: a certificate, a key, a CA or the TLS version is wrong."""
+    """No trusted connection can be made: a certificate, a key, a CA or the TLS version is wrong."""
 
     kind = "certificate"
 
 
 class NotSetUp(GatepostError):
-    """There is no usable configuration file: `gatepost enrol` writes one."""
+    """No usable configuration file was found: `gatepost enrol` writes one."""
 
     kind = "usage"
 

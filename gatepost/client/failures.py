@@ -1,4 +1,4 @@
-"""From a failed connection to an error that says what to do. Pure: it only reads exceptions.
+"""Turns a failed connection into an error that says what to do. Pure: it only reads exceptions.
 
 With TLS 1.3 a client may send before the server has judged its certificate, so that a refused one
 shows only when the answer is read: as an alert or, if that is overtaken, as a lost connection.
@@ -47,7 +47,7 @@ _NEVER_CONNECTED = (
 
 
 def explain(call: Call, failure: Exception) -> GatepostError:
-    """The error for a call that got no answer; `failure` is one of TransportFailure."""
+    """Return the error for a call that got no answer; `failure` is one of TransportFailure."""
     error = _tls(call, failure) or _lost(call, failure)
     error.__cause__ = failure
     return error
@@ -99,7 +99,7 @@ def _reason(failure: Exception) -> str:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception and what it came from, outermost first."""
+    """Yield an exception and what it came from, outermost first."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

@@ -1,7 +1,7 @@
-"""The files of a holder, and how a new pair takes the place of the old one.
+"""The files of a holder, and the change from an old pair to a new one.
 
 Two files can't change at once. So the new pair is whole on disk before the first changes; whoever
-comes after an interruption finishes it, and a reader that meets one of each reads again.
+comes after an interruption finishes the change, and a reader that meets one of each reads again.
 """
 
 import fcntl
@@ -43,7 +43,8 @@ class Files:
         return _read(self.ca)
 
     def stamp(self) -> tuple[int, int] | None:
-        """Another one when the certificate has been written since; None if it isn't there."""
+        """Return a value that changes whenever the certificate is written; None if it isn't
+        there."""
         try:
             status = self.cert.stat()
         except OSError:
@@ -52,27 +53,31 @@ class Files:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """One at a time: of two programs that share the files, the second sees what the first did.
+        """Keep others out: of two programs that share the files, the second sees what the first
+        did.
 
-        What was interrupted is finished first.
+        A change that was interrupted is finished first.
         """
         with _lock(self.key.with_name(self.key.name + ".lock")):
             self._finish()
             yield
 
     def new_key(self, *, another: bool = False) -> bytes:
-        """The next key; the one of an attempt before, so that what it was granted isn't lost."""
+        """Return the next key: that of an earlier attempt, so that what it was granted isn't lost,
+        unless there is none or `another` is wanted."""
         if another or not self.next_key.exists():
             _put(self.next_key, make_key())
         return self.next_key.read_bytes()
 
     def prepare(self, chain: bytes) -> "Files":
-        """The new pair under the names that it has until it is swapped in."""
+        """Write the new chain, and return the new pair under the names that it has until it is
+        swapped in."""
         _put(self.next_cert, chain)
         return Files(self.ca, self.next_cert, self.next_key)
 
     def swap(self, ca: bytes) -> None:
-        """An interruption before it leaves the CA file as it is: that may be newer by then."""
+        """Put the CA file and the new pair in their places. An interruption before this leaves the
+        CA file as it is, as that may be newer by the time the change is finished."""
         _put(self.ca, ca)
         self._finish()
 

@@ -1,4 +1,5 @@
-"""The logic of the client, once: generators that say what to do next and are told what came of it.
+"""The logic of the client, once for both: generators that say what to do next and are told what
+came of it.
 
 A flow yields a Call (answered with a response or an error) or a Pause (answered with nothing); the
 two clients only carry these out, one by blocking, the other by awaiting. So retries, deadlines and
@@ -32,15 +33,15 @@ LONGEST_LOOK = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Do nothing for so many seconds."""
+    """A step that does nothing for so many seconds."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Where a flow takes time and chance from, how long it keeps trying, and at which pace it may
-    send, and ask."""
+    """The clock and the chance that a flow uses, how long it keeps trying, and the pace at which it
+    may send, and that at which it may ask."""
 
     retry_for: float
     now: Callable[[], float]
@@ -56,7 +57,8 @@ Watch: TypeAlias = Generator[Call | Pause | MessageStatus, Heard, None]
 
 
 def exchange(call: Call, timing: Timing, retry_for: float) -> Flow[httpx.Response]:
-    """One call, repeated as `retries` allows, until it succeeds or `retry_for` seconds are over."""
+    """Make one call, repeated as `retries` allows, until it succeeds or `retry_for` seconds are
+    over."""
     pace = timing.pace if call.method == "POST" else timing.asking
     if wait := pace.wait(most=retry_for):
         yield Pause(wait)
@@ -84,7 +86,7 @@ def exchange(call: Call, timing: Timing, retry_for: float) -> Flow[httpx.Respons
 def _pause(
     pace: Pace, error: GatepostError, retries: int, remaining: float, jitter: float
 ) -> float | None:
-    """Seconds until the next try, in its turn; None if there is to be none."""
+    """Return the seconds until the next try, in its turn; None if there is to be none."""
     if isinstance(error, RateLimited):
         pace.refused(error)
     pause = pause_before_retry(error, retries=retries, remaining=remaining, jitter=jitter)
@@ -95,7 +97,7 @@ def _pause(
 
 
 def send(timing: Timing, message: Message) -> Flow[Receipt]:
-    """One key for the whole send, its repetitions included."""
+    """Send a message under one key, its repetitions included."""
     key = message.idempotency_key
     call = send_call(message, str(uuid4()) if key is None else key)
     try:
@@ -115,7 +117,7 @@ def whoami(timing: Timing) -> Flow[Identity]:
 
 
 def watch(timing: Timing, message_id: UUID | str, timeout: float) -> Watch:
-    """Each change of a message, from how it is now to its end."""
+    """Yield each change of a message, from its present status to its final one."""
     call = status_call(message_id)
     started = timing.now()
     latest: MessageStatus | None = None
@@ -135,5 +137,6 @@ def watch(timing: Timing, message_id: UUID | str, timeout: float) -> Watch:
 
 
 def next_look(passed: float) -> float:
-    """Seconds until the next look: soon at first, then a fixed share of the time gone by."""
+    """Return the seconds until the next look: soon at first, then a fixed share of the time gone
+    by."""
     return min(LONGEST_LOOK, max(FIRST_LOOK, passed * LOOK_SHARE))

@@ -11,8 +11,8 @@ H = TypeVar("H")
 
 
 class Kept(Generic[H]):
-    """`current` is what to call with. Those before it are kept until the end: others may be in
-    the middle of a request with them."""
+    """The present connections of a client, `current`, and its former ones, which are kept until the
+    end: a thread may be in the middle of a request with them."""
 
     def __init__(
         self,
@@ -35,11 +35,12 @@ class Kept(Generic[H]):
         self._upkeep = Upkeep(base_url, files, self._swap, renew=renew, proxy=proxy)
 
     def look(self) -> None:
-        """At each request: is it time to renew, or has somebody renewed?"""
+        """See, at each request, whether it is time to renew or somebody has renewed."""
         self._upkeep.look()
 
     def end(self) -> list[H]:
-        """All that are to be closed now; a renewal that is under way is waited for."""
+        """Wait for a renewal that is under way, and return all connections that are to be
+        closed."""
         self._upkeep.wait(CLOSE_SECONDS)
         return [self.current, *self._former]
 

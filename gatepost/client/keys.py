@@ -1,4 +1,4 @@
-"""Keys of a holder: made where they are used, and the request to have one certified."""
+"""Makes the keys of a holder, where they are used, and the requests to have them certified."""
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
@@ -13,17 +13,18 @@ from gatepost.client.errors import CertificateError
 from gatepost.trust.certificates import Unreadable, read_private_key
 
 KEY_USED = "urn:gatepost:problem:key-used-before"
-"""The type of the refusal of a key whose certificate isn't to be had any more."""
+"""The type of the problem for a key whose certificate isn't to be had any more."""
 
 
 def make_key() -> bytes:
-    """PEM, P-256."""
+    """Return a new P-256 key, as PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
 def make_request(key_pem: bytes) -> bytes:
-    """DER. It names nobody: whose certificate it becomes isn't the requester's to say."""
+    """Return a signing request for this key, as DER. It names nobody: whose certificate it becomes
+    isn't the requester's to say."""
     try:
         key = read_private_key(key_pem)
     except Unreadable:

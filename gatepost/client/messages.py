@@ -1,4 +1,4 @@
-"""What a caller hands over: a message, and all that may be said with it. What was sent is never
+"""The message that a caller hands over, and all that may be said with it. What was sent is never
 shown."""
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from gatepost.clock import iso, to_ms
 
 
 class Options(TypedDict, total=False):
-    """What may be said with a message; see Message for each."""
+    """The options of a message; see Message for each."""
 
     client_id: str | None
     timestamp: datetime | str | None
@@ -26,29 +26,30 @@ class Options(TypedDict, total=False):
 class Message:
     """A message to send; the gateway judges each of its values.
 
-    Times are of a `datetime` with a zone, or ISO 8601.
+    A time is a `datetime` with a zone, or ISO 8601 text.
     """
 
     sender_number: str = field(repr=False)
     message_body: str = field(repr=False)
     client_id: str | None = field(default=None, repr=False)
     timestamp: datetime | str | None = field(default=None, repr=False)
-    """The caller's own; it is kept, and decides nothing."""
+    """The caller's own time; it is kept, and decides nothing."""
     idempotency_key: str | None = field(default=None, repr=False)
-    """By which a repeat is known; without one each send makes its own."""
+    """The key by which a repeat is known; without one, each send makes its own."""
     priority: int | None = None
-    """From 1 to 10, the most urgent; 5 if nothing is said."""
+    """The priority, from 1 to 10, the most urgent; 5 if nothing is said."""
     ttl: int | None = None
-    """For how many seconds it may be delivered, or"""
+    """Seconds for which it may be delivered; or say `expires_at`."""
     expires_at: datetime | str | None = None
-    """until when."""
+    """The time until which it may be delivered; or say `ttl`."""
     due_at: datetime | str | None = None
-    """It isn't delivered before."""
+    """The time before which it isn't delivered."""
     ordering_key: str | None = field(default=None, repr=False)
-    """It is delivered after those of the same one that were accepted before."""
+    """The key of an order: the message is delivered after those of the same key that were accepted
+    before it."""
 
     def submission(self) -> Mapping[str, Any]:
-        """As the gateway takes it, without its key."""
+        """Return the message as the gateway takes it, without its idempotency key."""
         metadata = {"client_id": self.client_id, "timestamp": time_text(self.timestamp)}
         fields = {
             "sender_number": self.sender_number,

@@ -1,9 +1,9 @@
-"""How fast a client goes while it is at its limit: as fast as the gateway lets it, and no faster.
+"""The pace of a client that is at its limit: as fast as the gateway lets it, and no faster.
 
 As long as nothing is refused nobody waits. Once the gateway has said 429, all who send by one
 client, in however many threads, take turns at the rate that it has told; so nobody comes too early,
 and nobody waits for a whole second that Retry-After has rounded a few milliseconds up to. When
-nobody has waited for a while, that is forgotten: the gateway has saved up tokens meanwhile.
+nobody has waited for a while, the rate is forgotten: the gateway has saved up tokens meanwhile.
 """
 
 import threading
@@ -15,7 +15,7 @@ FORGOTTEN_SECONDS = 1.0
 
 
 class Pace:
-    """Safe to share by threads. `now` is a monotonic clock."""
+    """The pace of one client, which threads may share. `now` is a monotonic clock."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
@@ -23,11 +23,11 @@ class Pace:
         self._interval = 0.0
         """Seconds for each message; 0 while there is no limit to be felt."""
         self._taken = 0.0
-        """Up to then all that flows in has been given away."""
+        """The time up to which all that flows in has been given away."""
 
     def wait(self, messages: int = 1, most: float = float("inf")) -> float | None:
-        """Seconds until so many may go. They are given their turn, unless it comes later than in
-        `most` seconds: then None."""
+        """Return the seconds until so many messages may go, and give them their turn; None, and no
+        turn, if it would come later than in `most` seconds."""
         with self._lock:
             now = self._now()
             if now - self._taken > FORGOTTEN_SECONDS:
@@ -41,7 +41,7 @@ class Pace:
             return turn - now
 
     def refused(self, error: RateLimited) -> None:
-        """The gateway has no token left."""
+        """Note that the gateway has no token left."""
         wait = error.retry_after or 0.0
         with self._lock:
             now = self._now()
@@ -51,6 +51,7 @@ class Pace:
 
     @property
     def a_second(self) -> int | None:
-        """How many messages go in a second, at least one; None while there is no limit."""
+        """The number of messages that go in a second, at least one; None while there is no
+        limit."""
         with self._lock:
             return max(1, int(1 / self._interval)) if self._interval else None

@@ -1,4 +1,4 @@
-"""From a successful answer to a value. Pure. Fields that are new to us are passed over."""
+"""Turns a successful answer into a value. Pure. Fields that are new to us are passed over."""
 
 import json
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ def parse_receipt(call: Call, response: httpx.Response) -> Receipt:
 
 
 def parse_accepted_item(item: Any, key: str, response: httpx.Response) -> Receipt | None:
-    """The receipt of an item of a batch; None if it has none."""
+    """Return the receipt of an item of a batch; None if it has none."""
     if not isinstance(item, dict) or item.get("status") != 202:
         return None
     request_id = response.headers.get("X-Request-Id")
@@ -79,7 +79,7 @@ def parse_identity(response: httpx.Response) -> Identity:
 
 
 class _Answer:
-    """A JSON object, read field by field; a missing or odd one is an UnexpectedAnswer."""
+    """A JSON object, read field by field; a missing or odd field raises UnexpectedAnswer."""
 
     def __init__(self, fields: Mapping[str, Any], request_id: str | None) -> None:
         self._fields = fields

@@ -1,4 +1,5 @@
-"""From a refusal to an error. Pure; nothing of an answer that isn't a problem is ever repeated."""
+"""Turns a refusal into an error. Pure; nothing of an answer that isn't a problem is ever
+repeated."""
 
 import json
 import re
@@ -31,7 +32,7 @@ _BY_STATUS: dict[int, type[errors.GatepostError]] = {
 
 
 def refusal(call: Call, response: httpx.Response, now: datetime) -> errors.GatepostError:
-    """The error that an answer which is no success stands for."""
+    """Return the error that an answer which is no success stands for."""
     problem, headers = problem_of(response), response.headers
     request_id = _printable(headers.get("X-Request-Id")) or call.request_id
     wait = retry_after(headers.get("Retry-After"), now)
@@ -40,7 +41,8 @@ def refusal(call: Call, response: httpx.Response, now: datetime) -> errors.Gatep
 
 
 def refusal_of_item(call: Call, response: httpx.Response, item: Any) -> errors.GatepostError | None:
-    """The same of an item of a batch that was refused; None if the answer makes no sense."""
+    """Return the error for an item of a batch that was refused; None if the answer makes no
+    sense."""
     if not isinstance(item, dict) or not isinstance(document := item.get("problem"), dict):
         return None
     status, wait = item.get("status"), document.get("retry_after")
@@ -68,7 +70,7 @@ def _error(
 
 
 def _paced(error: errors.GatepostError, policy: str | None) -> errors.GatepostError:
-    """What the answer says of the rate: so many messages in so many seconds."""
+    """Return the error with the rate that the answer tells: so many messages in so many seconds."""
     granted = _POLICY.search(policy or "")
     if isinstance(error, errors.RateLimited) and granted:
         error.interval = int(granted["seconds"]) / int(granted["messages"])
@@ -130,14 +132,14 @@ def _problem(document: Mapping[str, Any], status: int, title: str) -> errors.Pro
 
 
 def _printable(value: object, otherwise: str = "") -> str:
-    """Text that can't move a terminal's cursor or change its colours."""
+    """Return the text such that it can't move a terminal's cursor or change its colours."""
     if not isinstance(value, str):
         return otherwise
     return "".join(character if character.isprintable() else " " for character in value)
 
 
 def retry_after(value: str | None, now: datetime) -> float | None:
-    """Seconds from a Retry-After header, in either of its forms (RFC 9110)."""
+    """Return the seconds in a Retry-After header, in either of its forms (RFC 9110)."""
     if value is None:
         return None
     if value.isascii() and value.isdigit():

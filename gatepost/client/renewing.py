@@ -1,7 +1,7 @@
-"""Renewing one's own certificate over mutual TLS; blocking, for both clients and the command.
+"""Renews one's own certificate over mutual TLS; blocking, for both clients and the command.
 
-A partner asks the gateway. What we run asks the main server, whose role it demands: with the
-certificate by which it calls, for that one and for the one by which it is called.
+A partner asks the gateway. What we run asks the main server, whose role it demands, with the
+certificate by which it calls; both for that one and for the one by which it is called.
 """
 
 import base64
@@ -34,8 +34,8 @@ KNOWN_WITHIN, SETTLED_SECONDS, LOOK_SECONDS = 60.0, 3.0, 0.1
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """Which path renews, and which one answers whoever is known; the role of who is asked, where
-    that is, and through which proxy."""
+    """The server to ask: the path that renews, the path that answers whoever is known, the role of
+    the server, its address, and the proxy to go through."""
 
     path: str
     known: str
@@ -63,8 +63,8 @@ def renew(
     shown: Files | None = None,
     proxy: str | None = None,
 ) -> bool:
-    """Whether there is a new certificate. `shown` is what is called with, for another one of the
-    same holder: the one by which it is called."""
+    """Renew a certificate, and return whether there is a new one. `shown` is the pair to call with
+    when `files` are another one of the same holder: the one by which it is called."""
     caller = shown or files
     where = dataclasses.replace(_where(caller), gateway=base_url, proxy=proxy)
 
@@ -105,7 +105,7 @@ def _ask(where: _Where, files: Files, csr: bytes, *, server: bool) -> dict[str, 
 
 
 def sign(files: Files, csr: bytes) -> bytes:
-    """What proves that a request comes from the holder of this certificate."""
+    """Return the signature that proves that a request comes from the holder of this certificate."""
     held = read_key(files.key)
     if not isinstance(held, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
         raise CertificateError("The key is neither EC nor RSA.")
@@ -126,7 +126,8 @@ def _calling(where: _Where, files: Files) -> httpx.Client:
 
 
 def _wait_until_known(where: _Where, new: Files) -> None:
-    """Each process that is called learns of it by itself; until they have, the old one is shown.
+    """Wait until the new certificate is known. Each process that is called learns of it by itself;
+    until all have, the old one is shown.
 
     Which process answers is chance: so all that answer for a while must have taken it.
     """

@@ -1,4 +1,5 @@
-"""One certificate is replaced by the next: asked for, checked, known to all, and only then shown.
+"""Replaces one certificate by the next, which is asked for, checked, known to all, and only then
+shown.
 
 Who is asked is the caller's business: the gateway, a main server, or one's own CA.
 """
@@ -16,7 +17,8 @@ from gatepost.trust.certificates import find_extension
 from gatepost.wire.renewal import renewable_from
 
 Ask = Callable[[bytes], Mapping[str, str]]
-"""Gets the request for the new certificate (DER); gives it, `cert`, and what to trust, `ca`."""
+"""A function that takes the request for the new certificate (DER), and returns the certificate,
+`cert`, and what to trust, `ca`."""
 
 
 def is_due(files: Files, now: datetime | None = None) -> bool:
@@ -26,9 +28,11 @@ def is_due(files: Files, now: datetime | None = None) -> bool:
 def replace(
     files: Files, ask: Ask, settle: Callable[[Files], None], *, only_if_due: bool = True
 ) -> bool:
-    """Whether there is a new certificate. Files that another program renewed are left alone.
+    """Replace a certificate, and return whether there is a new one. Files that another program has
+    renewed are left alone.
 
-    `settle` waits until the new pair can be shown. Whoever answers can't bring a root of its own.
+    `settle` waits until the new pair can be shown. The one who answers can't bring a root of his
+    own.
     """
     with files.alone():
         if only_if_due and not is_due(files):
@@ -44,7 +48,8 @@ def replace(
 
 
 def _ask(files: Files, ask: Ask) -> tuple[bytes, Mapping[str, str]]:
-    """With another key, if what that of an attempt before was granted is revoked by now."""
+    """Ask for a certificate; with another key if the certificate that the key of an earlier attempt
+    was granted is revoked by now."""
     key = files.new_key()
     try:
         return key, ask(make_request(key))
@@ -56,7 +61,8 @@ def _ask(files: Files, ask: Ask) -> tuple[bytes, Mapping[str, str]]:
 
 
 def _check(new: x509.Certificate, old: x509.Certificate) -> None:
-    """Before the old one is replaced: it says who we are, and is for our use."""
+    """Check, before the old certificate is replaced, that the new one says who we are and is for
+    our use."""
     if _name(new) != _name(old):
         raise CertificateError("The new certificate is for somebody else.")
     if _use(new) != _use(old):

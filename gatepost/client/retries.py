@@ -1,27 +1,27 @@
-"""When a call is repeated, and after how long: pure, the same for both clients."""
+"""Decides when a call is repeated, and after how long: pure, the same for both clients."""
 
 from gatepost.client.errors import GatepostError, OutcomeUnknown, RateLimited, Refused, Unavailable
 
 FIRST_PAUSE = 0.2
 LONGEST_PAUSE = 5.0
 PACED = 5
-"""How often a client's own pace decides when it comes back that was too fast, before it is thought
-that others use up its rate."""
+"""The number of times that a client which was too fast comes back at its own pace, before it is
+thought that others use up its rate."""
 
 
 def pause_before_retry(
     error: GatepostError, *, retries: int, remaining: float, jitter: float
 ) -> float | None:
-    """Seconds to wait before the next try; None when there is to be none.
+    """Return the seconds to wait before the next try; None if there is to be none.
 
-    Two reasons make a repeat safe. Never connected, 429 and the gateway's 503 say that nothing was
-    accepted. And where that can't be known, the repeat carries the same Idempotency-Key, and the
-    gateway answers with the receipt of the first. Everything else would only fail again.
+    Two reasons make a repeat safe. A failure to connect, 429 and the gateway's 503 say that nothing
+    was accepted. And where that can't be known, the repeat carries the same Idempotency-Key, and
+    the gateway answers with the receipt of the first. Everything else would only fail again.
 
     What the gateway asks for (Retry-After) is waited in full; to it comes a growing, capped pause,
     of which each client takes a share by chance (`jitter`, 0 to 1), so that they don't come back
-    all at once. Who has been told its rate comes back when it is its turn (`pace`). A pause that
-    would outlast what remains is not begun.
+    all at once. A client that has been told its rate comes back when it is its turn (`pace`). A
+    pause that would outlast what remains is not begun.
     """
     if not isinstance(error, (RateLimited, Unavailable, OutcomeUnknown)):
         return None
@@ -33,7 +33,7 @@ def pause_before_retry(
 
 
 def last_word(error: GatepostError, unknown: OutcomeUnknown | None) -> GatepostError:
-    """What to raise in the end: a try that may have been accepted is not forgotten.
+    """Return the error to raise in the end: a try that may have been accepted is not forgotten.
 
     If such a one (`unknown`) was followed by "can't be reached", say, then whether the message was
     accepted is as unknown as before. But what is refused for what it is was refused the first time.

@@ -1,6 +1,7 @@
-"""The trace that a call belongs to: the program's own where it uses OpenTelemetry, or a new one.
+"""Tells the trace that a call belongs to: the program's own where it uses OpenTelemetry, or a new
+one.
 
-OpenTelemetry is never imported here: who hasn't got it doesn't need it.
+OpenTelemetry is never imported here: a program that hasn't got it doesn't need it.
 """
 
 import sys

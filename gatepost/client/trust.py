@@ -1,4 +1,5 @@
-"""Who is trusted and who we are: the three PEM files of a client, looked at before they are used.
+"""Reads the three PEM files of a client, which say who is trusted and who we are, and checks them
+before they are used.
 
 OpenSSL's own words for a bad file help nobody, and for an encrypted key it would ask the terminal.
 """
@@ -26,8 +27,8 @@ T = TypeVar("T")
 
 
 def trust(ca: Path, cert: Path, key: Path, expect: Role | None = None) -> ssl.SSLContext:
-    """TLS 1.3 to a server of that CA, and of that role if one is named, as the holder of that
-    certificate."""
+    """Return a context for TLS 1.3 to a server of that CA, and of that role if one is named, as the
+    holder of that certificate."""
     _read("CA file", ca, read_certificates)
     chain = _read("client certificate", cert, read_certificates)
     if not belongs_to(read_key(key), chain[0]):

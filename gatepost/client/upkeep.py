@@ -1,7 +1,7 @@
-"""A client's certificate while the client lives: renewed when it is time, and taken up when it is
-renewed, by whomever.
+"""Keeps a client's certificate fresh while the client lives: renews it when it is time, and takes
+it up when it is renewed, by whomever.
 
-Requests that are under way go on over the connections that they began on, so none fails by it.
+Requests that are under way go on over the connections that they began on, so none fails by this.
 """
 
 import logging
@@ -23,8 +23,8 @@ CLOSE_SECONDS = 30.0
 
 
 class Upkeep:
-    """Looks at each request, which costs next to nothing; works in a thread of its own, one at
-    most.
+    """The upkeep of one certificate. It looks at each request, which costs next to nothing, and
+    works in a thread of its own, one at most.
 
     `swap` is called in that thread once the files hold another certificate: renewed by us, if we
     are to, or by another program that shares the files.
@@ -65,12 +65,12 @@ class Upkeep:
         self._thread.start()
 
     def wait(self, seconds: float) -> None:
-        """For what is under way: a swap must not come after the end."""
+        """Wait for what is under way: a swap must not come after the end."""
         if self._thread is not None:
             self._thread.join(seconds)
 
     def _has_changed(self) -> bool:
-        """Whether somebody else has written the files; asked of the disk once a second."""
+        """Return whether somebody else has written the files; the disk is asked once a second."""
         now = time.monotonic()
         if now < self._look_at:
             return False
@@ -87,7 +87,8 @@ class Upkeep:
         self._take_up()
 
     def _take_up(self) -> None:
-        """A pair that doesn't fit together is being written just now: the next look finds it."""
+        """Take up the pair in the files, if it is a new one. A pair that doesn't fit together is
+        being written just now: the next look finds it."""
         try:
             stamp, leaf = self._files.stamp(), self._files.leaf()
             if leaf != self._leaf:

@@ -1,8 +1,8 @@
-"""What a CA has answered, verified before any of it is shown or trusted.
+"""Verifies what a CA has answered, before any of it is shown or trusted.
 
-It comes by others' hands: over plain HTTP, or by a proxy that may have been taken. So nothing
-counts that doesn't hang on a root that is known already, and nothing else of the text is kept:
-OpenSSL would trust blocks in it that nobody here has looked at.
+The answer comes by others' hands: over plain HTTP, or by a proxy that may have been taken. So
+nothing counts that doesn't hang on a root that is known already, and nothing else of the text is
+kept: OpenSSL would trust blocks in it that nobody here has looked at.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,7 +24,7 @@ from gatepost.trust.certificates import (
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Our certificate; PEM of the chain that is shown with it, and of what to trust."""
+    """Our certificate, and the PEM of the chain that is shown with it and of what to trust."""
 
     leaf: x509.Certificate
     chain: bytes
@@ -34,7 +34,8 @@ class Verified:
 def verify(
     chain: bytes, ca: bytes, key: bytes, is_root: Callable[[x509.Certificate], bool]
 ) -> Verified:
-    """Root by who asks, intermediates by the root, leaf by an intermediate, key by ours."""
+    """Verify an answer: the root by who asks, intermediates by the root, the leaf by an
+    intermediate, its key by ours."""
     try:
         leaf, *above = read_certificates(chain)
         root, *others = read_certificates(ca)
@@ -53,7 +54,8 @@ def verify(
 
 
 def _signs(certificate: x509.Certificate) -> bool:
-    """A leaf of the same root signs nothing, whoever has its key."""
+    """Return whether a certificate may sign others: a leaf of the same root signs nothing, whoever
+    has its key."""
     constraints = find_extension(certificate, x509.BasicConstraints)
     return constraints is not None and constraints.ca
 

@@ -1,1 +1,1 @@
-"""Where settings come from, and the blocks that services compose theirs of."""
+"""The sources of settings, and the blocks that services compose theirs of."""

@@ -37,7 +37,8 @@ class Tracing(Block):
         return self
 
     def context(self) -> ssl.SSLContext:
-        """Raises ConfigurationError if its files can't be used."""
+        """Return the TLS context of calls to the collector; raise ConfigurationError if its files
+        can't be used."""
         try:
             context = ssl.create_default_context(cafile=self.ca_file)
             if self.cert_file is not None:
@@ -51,7 +52,7 @@ class Tracing(Block):
         return context
 
     def check(self) -> None:
-        """Raises ConfigurationError if traces are on and can't be."""
+        """Check that traces can be sent; raise ConfigurationError if they are on and can't be."""
         if self.endpoint is None:
             return
         if find_spec("opentelemetry") is None or find_spec("opentelemetry.proto") is None:

@@ -1,6 +1,7 @@
 """The settings of a connection to the ledger: a URL, or its parts.
 
-Apart from gatepost.config.settings, since only those who talk to a database have SQLAlchemy loaded.
+They are apart from gatepost.config.settings, since only programs that talk to a database have
+SQLAlchemy loaded.
 """
 
 from pydantic import SecretStr, model_validator
@@ -11,7 +12,7 @@ from gatepost.config.settings import Block, Port, refuse_both
 from gatepost.safety import password_faults
 
 NIGHTLY_LOCK = "gatepost.analytics"
-"""Of the database: the nightly job and a backup are never made beside each other."""
+"""The name of a lock in the database: the nightly job and a backup never run beside each other."""
 
 
 class DatabaseAddress(Block):

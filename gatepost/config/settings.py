@@ -1,8 +1,8 @@
-"""Settings: one frozen pydantic class for each service, composed of the blocks here.
+"""The settings of services: one frozen pydantic class for each, composed of the blocks here.
 
-Read in the entry point, from the sources of `gatepost.config.sources`, the environment under the
-names of the table below. All mistakes are told at once, and no value is repeated in them: it may be
-a secret.
+They are read in the entry point, from the sources of `gatepost.config.sources`, the environment
+under the names of the table below. All mistakes are told at once, and no value is repeated in them:
+it may be a secret.
 """
 
 import os
@@ -40,7 +40,8 @@ ENVIRONMENT_NAMES = {
 _STORES = ("database", "redis")
 
 PORTS_APART = 10
-"""So that no port of an instance meets one of another service's."""
+"""The distance from an instance's ports to the next one's, so that no port of an instance meets one
+of another service's."""
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 
@@ -51,7 +52,8 @@ class Block(BaseModel):
     )
 
     def faults(self) -> list[str]:
-        """What must not be so in production: of this block, by default that of those in it."""
+        """Return what must not be so in production of this block; by default, the faults of those
+        in it."""
         inner = [(name, getattr(self, name)) for name in type(self).model_fields]
         return [
             f"{name}: {fault}"
@@ -70,7 +72,8 @@ def _is_redis_url(url: str) -> bool:
 
 
 def refuse_both(block: Block, whole: str, *parts: str) -> None:
-    """What is given whole would silently win over a part that is given beside it."""
+    """Raise ValueError if a setting is given whole and in parts: what is given whole would silently
+    win over a part that is given beside it."""
     beside = sorted(block.model_fields_set & set(parts))
     if whole in block.model_fields_set and beside:
         raise ValueError(f"give {whole} or {', '.join(beside)}, not both")
@@ -193,11 +196,12 @@ class ServiceSettings(Block):
     log: Logging = Logging()
 
     def try_files(self) -> None:
-        """Raises ConfigurationError if a file that is named can't be used. Those of a service its
-        Service reads."""
+        """Check the files that are named; raise ConfigurationError if one can't be used. Those of a
+        service its Service reads."""
 
     def of_instance(self, number: int) -> Self:
-        """As another instance on the same machine has them: its ports are further up."""
+        """Return the settings as another instance on the same machine has them: its ports are
+        further up."""
         moved = {
             name: block.model_copy(update={"port": block.port + PORTS_APART * (number - 1)})
             for name in type(self).model_fields
@@ -210,12 +214,14 @@ S = TypeVar("S", bound=ServiceSettings)
 
 
 def load(settings: type[S], file: Path | None) -> S:
-    """The settings of a service, or one ConfigurationError with every mistake in it."""
+    """Return the settings of a service, or raise one ConfigurationError with every mistake in
+    it."""
     return load_with_origins(settings, file)[0]
 
 
 def load_with_origins(settings: type[S], file: Path | None) -> tuple[S, Mapping[str, str]]:
-    """And where each that is set came from, by its dotted name; the others are as by default."""
+    """Return the settings of a service, and where each that is set came from, by its dotted name;
+    the others are as by default."""
     names = {n: path for n, path in ENVIRONMENT_NAMES.items() if _has(settings, path)}
     secrets, files = set(named(settings, SecretStr)), set(named(settings, Path))
     given = read_sources(file, names, secrets, files)
@@ -232,7 +238,8 @@ def load_with_origins(settings: type[S], file: Path | None) -> tuple[S, Mapping[
 
 
 def _mistake(settings: type[BaseModel], error: Mapping[str, Any]) -> str:
-    """Where, and what; of a name that nobody knows, which may have been meant."""
+    """Say where a mistake is, and what it is; for a name that nobody knows, also which may have
+    been meant."""
     *places, name = [str(part) for part in error["loc"]] or ["file"]
     words = of_pydantic(error)
     if error["type"] == "extra_forbidden":
@@ -251,7 +258,8 @@ def _names_in(block: type[BaseModel], places: Sequence[str]) -> Iterable[str]:
 
 
 def misnamed(environment: Iterable[str]) -> list[str]:
-    """Names in the environment that are all but one of ours: nobody reads them."""
+    """Return a warning for each name in the environment that is almost one of ours: nobody reads
+    it."""
     strange = sorted(set(environment) - set(ENVIRONMENT_NAMES))
     found = ((one, nearest(one, ENVIRONMENT_NAMES)) for one in strange if is_plain(one))
     return [
@@ -262,19 +270,21 @@ def misnamed(environment: Iterable[str]) -> list[str]:
 
 
 def _is_slip(name: str, meant: str) -> bool:
-    """Not one that has just the beginning in common: others have names of their own."""
+    """Return whether a name is a slip for the one that may be meant, and doesn't just have the
+    beginning in common: others have names of their own."""
     return abs(len(name) - len(meant)) < 2
 
 
 def refuse_unsafe(settings: ServiceSettings) -> None:
-    """Raises ConfigurationError in production, with all that must not be so there."""
+    """Raise ConfigurationError in production, with all that must not be so there, if anything
+    is."""
     faults = settings.faults()
     if faults and settings.environment == "production":
         raise ConfigurationError("not in production:\n" + "\n".join(faults))
 
 
 def leaves(block: type[BaseModel], before: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """Each setting of a class by its dotted name, those of its sections in their places."""
+    """Yield each setting of a class by its dotted name, those of its sections in their places."""
     for name, info in block.model_fields.items():
         section = section_of(info)
         if section is None:
@@ -284,7 +294,7 @@ def leaves(block: type[BaseModel], before: str = "") -> Iterator[tuple[str, Fiel
 
 
 def value_of(settings: BaseModel, name: str) -> Any:
-    """Of a setting by its dotted name; None in a section that was left out."""
+    """Return the value of a setting by its dotted name; None in a section that was left out."""
     value: Any = settings
     for part in name.split("."):
         value = getattr(value, part, None)
@@ -292,21 +302,22 @@ def value_of(settings: BaseModel, name: str) -> Any:
 
 
 def section_of(info: FieldInfo) -> type[BaseModel] | None:
-    """The class of a section, also of one that may be left out."""
+    """Return the class of a section, also of one that may be left out; None for what is no
+    section."""
     kinds = (info.annotation, *get_args(info.annotation))
     return next((k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel)), None)
 
 
 def named(settings: type[BaseModel], kind: type) -> Iterator[str]:
-    """The settings that are of this type, or may be."""
+    """Yield the names of the settings that are of this type, or may be."""
     for name, info in leaves(settings):
         if kind in (info.annotation, *get_args(info.annotation)):
             yield name
 
 
 def _demand_places(settings: type[BaseModel], origins: Mapping[str, str]) -> None:
-    """Without a file the environment says where a store is: at the port that it has by default
-    there may be none, or somebody else's."""
+    """Check that the environment, without a file, says where each store is: at the port that it has
+    by default there may be none, or somebody else's. Raise ConfigurationError if it doesn't."""
     names = {path: variable for variable, path in ENVIRONMENT_NAMES.items()}
     mistakes = [
         f"  {store}: where is it? {names[f'{store}.url']} says it, or {names[f'{store}.host']}"

@@ -1,9 +1,9 @@
-"""Where a service's settings come from, each over the one before it: its YAML file (with `${VAR}`),
-`.env`, the environment under the names of a table, and systemd's credentials.
+"""Reads a service's settings from their sources, each over the one before it: its YAML file (with
+`${VAR}`), `.env`, the environment under the names of a table, and systemd's credentials.
 
-A credential has the dotted name of its setting: of a secret its content is the value, of a file its
-place is. A service is handed them; whoever may look into the folder `credentials` beside the YAML,
-as an operator's command, takes them from there.
+A credential has the dotted name of its setting: for a secret its content is the value, for a file
+its place is. A service is handed them; whoever may look into the folder `credentials` beside the
+YAML, as an operator's command, takes them from there.
 """
 
 import os
@@ -26,7 +26,8 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 @dataclass(slots=True)
 class Given:
-    """What is set, as a tree of sections, and where each of it came from, by its dotted name."""
+    """The settings that are given, as a tree of sections, and where each came from, by its dotted
+    name."""
 
     tree: dict[str, Any] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
@@ -44,8 +45,8 @@ class Given:
 def read_sources(
     file: Path | None, names: Mapping[str, str], secrets: Iterable[str], files: Iterable[str]
 ) -> Given:
-    """`names` are those of the environment; of `secrets` a credential is the value, of `files` it
-    is the file."""
+    """Return what all sources give. `names` are those of the environment; for one of `secrets` a
+    credential is the value, for one of `files` it is the file."""
     dotenv, environment = _read_dotenv(Path(".env")), dict(os.environ)
     given = _read_yaml(file, {**dotenv, **environment}) if file else Given()
     for variable, name in names.items():
@@ -64,7 +65,8 @@ def read_sources(
 
 
 def credentials_of(file: Path | None, environment: Mapping[str, str]) -> Path | None:
-    """systemd names the folder to a unit's ExecStop as well, and then doesn't let it in."""
+    """Return the folder of credentials; None if there is none that may be read: systemd names it to
+    a unit's ExecStop as well, and then doesn't let it in."""
     told = environment.get(CREDENTIALS)
     folder = Path(told) if told else file.parent / BESIDE if file else None
     return folder if folder and _may_look(folder) else None
@@ -90,7 +92,8 @@ def _read_yaml(file: Path, environment: Mapping[str, str]) -> Given:
 
 
 class _Yaml:
-    """`${VAR}` in every string; a name that isn't set is noted, so that all are told at once."""
+    """The expansion of `${VAR}` in every string of a file; a name that isn't set is noted, so that
+    all are told at once."""
 
     def __init__(self, file: str, environment: Mapping[str, str]) -> None:
         self._file = file

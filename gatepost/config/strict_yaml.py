@@ -1,5 +1,5 @@
-"""YAML as people write settings: a name that is in a mapping twice is refused, of which YAML would
-take the last one silently."""
+"""Parses the YAML of settings: a name that is in a mapping twice is refused, while YAML would take
+the last one silently."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ _MERGE = "tag:yaml.org,2002:merge"
 
 
 def parse_yaml(file: Path, text: str) -> Any:
-    """Raises ConfigurationError, and says what is wrong and where if that can be said."""
+    """Return what a file holds; raise ConfigurationError if it can't be parsed, and say what is
+    wrong and where if that can be said."""
     try:
         return _load(text)
     except ConstructorError as error:
@@ -44,7 +45,8 @@ def _load(text: str) -> Any:
 
 
 def _check_names(loader: yaml.SafeLoader, root: Node) -> None:
-    """As they were written, before anything is merged into a mapping."""
+    """Check names as they were written, before anything is merged into a mapping: none is there
+    twice."""
     checked: set[int] = set()
     left = [root]
     while left:

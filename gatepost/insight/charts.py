@@ -1,4 +1,4 @@
-"""Charts as geometry: what a template draws as SVG, and the table that says the same. Pure.
+"""Makes charts as geometry: what a template draws as SVG, and the table that says the same. Pure.
 
 A drawing is 1000 × 100 units, stretched to whatever room there is; words stand beside it, by shares
 of its width and height, so that they aren't stretched. Colours come from style sheets, by `kind`.
@@ -10,10 +10,10 @@ from math import ceil, floor, log10
 
 WIDTH, HEIGHT = 1000.0, 100.0
 GAP = 0.18
-"""Between two columns, as a share of a column."""
+"""The gap between two columns, as a share of a column."""
 _TICKS = 5
 _SHORT = 3
-"""Characters. Of labels that are no longer, there is room for twice as many."""
+"""The most characters of a short label. There is room for twice as many short labels."""
 Format = Callable[[float], str]
 
 
@@ -28,7 +28,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What stands at one place: its boxes, and what all of it is in words."""
+    """The drawing at one place: its boxes, and what all of it is in words."""
 
     words: str
     boxes: Sequence[Box]
@@ -59,13 +59,13 @@ class Chart:
     name: str
     title: str
     words: str
-    """What is to be seen in it, for those who don't see it."""
+    """A description of the chart, for those who don't see it."""
     columns: Sequence[Column]
     paths: Sequence[Path]
     heights: Sequence[Mark]
     places: Sequence[Mark]
     kinds: Sequence[tuple[str, str]]
-    """What its colours mean: the kind and its words."""
+    """The meaning of its colours: each kind and its words."""
     table: Table
 
 
@@ -80,7 +80,8 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a chart is of; `places` are the labels along it, the first word of which is `what`."""
+    """The subject of a chart; `places` are the labels along it, and `what` is the heading of
+    these."""
 
     name: str
     title: str
@@ -89,7 +90,7 @@ class About:
 
 
 def columns(about: About, series: Sequence[Series], form: Format) -> Chart:
-    """Columns, on top of each other where there are several series."""
+    """Return a chart of columns, on top of each other where there are several series."""
     sums = [sum(one.values[n] or 0 for one in series) for n in range(len(about.places))]
     top, step = _scale(max(sums, default=0))
     width = WIDTH / max(len(about.places), 1)
@@ -104,7 +105,8 @@ def columns(about: About, series: Sequence[Series], form: Format) -> Chart:
 
 
 def lines(about: About, series: Sequence[Series], form: Format) -> Chart:
-    """Lines over powers of ten: for times, of which some are a thousand times others."""
+    """Return a chart of lines over powers of ten: for times, of which some are a thousand times
+    others."""
     known = [value for one in series for value in one.values if value is not None]
     low, high = _powers(known)
     width = WIDTH / max(len(about.places), 1)
@@ -166,12 +168,12 @@ def _stack(series: Sequence[Series], n: int, width: float, top: float) -> list[B
 
 
 def _hover(n: int, width: float) -> list[Box]:
-    """Nothing to be seen: where the words of a place show."""
+    """Return an invisible box: the area in which the words of a place show."""
     return [Box(round(n * width, 2), 0, round(width, 2), HEIGHT, "none")]
 
 
 def _line(values: Sequence[float | None], width: float, height: Callable[[float], float]) -> str:
-    """The `d` of a path; what isn't known is a gap, what stands alone a short stroke."""
+    """Return the `d` of a path; what isn't known is a gap, what stands alone a short stroke."""
     words, drawing = [], False
     for n, value in enumerate(values):
         if value is not None:
@@ -183,7 +185,7 @@ def _line(values: Sequence[float | None], width: float, height: Callable[[float]
 
 
 def _scale(most: float) -> tuple[float, float]:
-    """The top of an axis, and the step between its marks: 1, 2 or 5 times a power of ten."""
+    """Return the top of an axis, and the step between its marks: 1, 2 or 5 times a power of ten."""
     if most <= 0:
         return 1.0, 1.0
     raw = most / 3
@@ -201,7 +203,7 @@ def _powers(values: Sequence[float]) -> tuple[int, int]:
 
 
 def _places(labels: Sequence[str]) -> list[Mark]:
-    """A few labels, evenly: more than that nobody can read on a phone."""
+    """Return marks for a few labels, evenly spaced: more than that nobody can read on a phone."""
     short = all(len(one) <= _SHORT for one in labels)
     every = max(1, ceil(len(labels) / (2 * _TICKS if short else _TICKS)))
     return [

@@ -1,6 +1,6 @@
-"""What is counted of a stretch of time: numbers that can be added up, and what is read from them.
+"""The figures of a stretch of time: numbers that can be added up, and what is read from them.
 
-A month is the sum of its days, and all domains that of each. Pure.
+A month is the sum of its days, and all domains together are the sum of each. Pure.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,13 +17,14 @@ V = TypeVar("V")
 COUNTS = ("accepted", "delivered", "failed", "erased", "duplicates", "waiting", "retries")
 OF_AN_HOUR = ("accepted", "delivered", "failed")
 EVERY = ""
-"""In the place of a client: all of the domain's; in that of a domain: all domains."""
+"""The name that means all of a domain's clients in the place of a client, and all domains in the
+place of a domain."""
 
 
 class Tries(msgspec.Struct, frozen=True):
-    """By bucket: waits in the queue for the `first` attempt and for one `again`; messages that were
-    `delivered` or have `failed`, by how many attempts they took; how long attempts `took` that did
-    not deliver."""
+    """Counts by bucket: of waits in the queue for the `first` attempt and for one `again`; of
+    messages that were `delivered` or have `failed`, by how many attempts they took; and of how long
+    attempts `took` that did not deliver."""
 
     first: dict[int, int] = {}
     again: dict[int, int] = {}
@@ -33,13 +34,14 @@ class Tries(msgspec.Struct, frozen=True):
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """How it is spread over hours (by the names of OF_AN_HOUR), reasons and buckets of times."""
+    """The spread of messages over hours (each with the counts of OF_AN_HOUR), reasons and buckets
+    of times."""
 
     hours: dict[int, list[int]] = {}
     reasons: dict[str, int] = {}
     times: dict[int, int] = {}
     tries: Tries | None = None
-    """None of a day that a release has added up which did not know of them."""
+    """The tries; None for a day that was added up by a release which did not know of them."""
 
 
 NOWHERE = Spread()
@@ -62,17 +64,17 @@ class Figures:
 
 
 NOTHING = Figures(spread=Spread(tries=Tries()))
-"""Of a day on which somebody is known to have sent nothing."""
+"""The figures of a day on which somebody is known to have sent nothing."""
 _read_spread = json_decoder(Spread)
 
 
 def figures_of(counts: Iterable[int], spread: str) -> Figures:
-    """As a row of report_days has them, in the order of COUNTS."""
+    """Return figures from a row of report_days, with the counts in the order of COUNTS."""
     return Figures(**dict(zip(COUNTS, counts, strict=True)), spread=_read_spread(spread))
 
 
 def together(parts: Iterable[Figures]) -> Figures:
-    """Of days or of clients: their sum, the same in whatever order they come."""
+    """Return the sum of the figures of days or of clients, the same in whatever order they come."""
     sums = dict.fromkeys(COUNTS, 0)
     hours: dict[int, list[int]] = {}
     reasons: dict[str, int] = {}

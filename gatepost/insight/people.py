@@ -1,5 +1,5 @@
-"""Who has sent: how many different senders; clients that are new, and clients that have fallen
-silent. Read from the reports of them (gatepost.reports)."""
+"""Reads who has sent, from the reports of them (gatepost.reports): how many different senders,
+clients that are new, and clients that have fallen silent."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,7 +15,8 @@ from gatepost.reports.repository import Senders as Counted
 
 MOST_NAMED = 20
 MOST_DAYS_OF_ALL = 31
-"""Of all domains together there is a sketch for each of them and each day."""
+"""The most days for which senders of all domains together are counted: there is a sketch for each
+domain and each day."""
 
 
 def people_of(connection: Connection, asked: Asked) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def _shown(found: Counted | None) -> Senders | None:
 
 
 def _silent(connection: Connection, asked: Asked) -> list[Silent]:
-    """On the last of the days that was published."""
+    """Return the clients that were silent on the last of the days that was published."""
     day = max(published_days(connection, asked.first, asked.last), default=None)
     if day is None:
         return []

@@ -1,4 +1,5 @@
-"""The charts of a report, and its figures beside those of the four weeks before. Pure."""
+"""Makes the charts of a report, and sets its figures beside those of the four weeks before.
+Pure."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ class Card:
 
 
 def charts_of(reports: Reports) -> list[Chart]:
-    """Of one day its hours, and no course of days."""
+    """Return the charts of a report; of one day its hours, and no course of days."""
     course = [_volume(reports), _times(reports)] if len(reports.places) > 1 else []
     if reports.fewest is not None:
         return [*course, *([_accepted_by_hour(reports)] if reports.hours else [])]
@@ -53,7 +54,7 @@ def cards_of(reports: Reports) -> list[Card]:
 
 
 def none_in(reports: Reports) -> str:
-    """What is said where there are no times."""
+    """Return what is said where there are no times."""
     return "none" if reports.fewest is None else "none, or too few to be told"
 
 
@@ -66,7 +67,8 @@ def card_of(name: str, times: Times, none: str) -> Card:
 
 
 def _different(senders: Senders) -> Card:
-    """They are counted by sketches, which are off by a little and know no number."""
+    """Return the card of different senders. They are counted by sketches, which are off by a little
+    and know no number."""
     if not senders.upper_bound:
         return Card("Different senders", figure(senders.number), "about: to 2 in 100")
     words = "upper bound: who has sent before and after a change of keys counts twice"
@@ -74,12 +76,12 @@ def _different(senders: Senders) -> Card:
 
 
 def _unbroken(value: float | None) -> str:
-    """With its unit on the same line."""
+    """Return a time that stays on one line with its unit."""
     return milliseconds(value).replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _daily(now: Period, before: Period | None, name: str) -> str:
-    """By day, so that a week can be held against four."""
+    """Return a figure by day, so that a week can be held against four."""
     if not now.days:
         return "no day of it is published"
     own = getattr(now.counts, name) / now.days
@@ -129,8 +131,8 @@ def _times(reports: Reports) -> Chart:
 def by_doublings(
     name: str, title: str, parts: Sequence[tuple[str, str, Mapping[int, int]]]
 ) -> Chart:
-    """How long something took, each part by its kind and its words. By doublings: what is read from
-    single buckets would be noise."""
+    """Return a chart of how long something took, each part by its kind and its words. Its columns
+    are doublings: what is read from single buckets would be noise."""
     found = [Counter[int]() for _ in parts]
     for sums, (*_, buckets) in zip(found, parts, strict=True):
         for bucket, count in buckets.items():
@@ -146,7 +148,7 @@ def by_doublings(
 
 
 def _hours(reports: Reports) -> Chart:
-    """Of the hour of acceptance."""
+    """Return the chart of messages by the hour of their acceptance."""
     done = [Series("delivered", "delivered", [float(one[1]) for one in reports.hours])]
     done.append(Series("failed", "failed", [float(one[2]) for one in reports.hours]))
     rest: list[float | None] = [float(one[0] - one[1] - one[2]) for one in reports.hours]
@@ -161,7 +163,8 @@ def _accepted_by_hour(reports: Reports) -> Chart:
 
 
 def _failures(reports: Reports) -> Chart:
-    """The most frequent reasons, each with a colour of its own; all others together."""
+    """Return the chart of failures: the most frequent reasons, each with a colour of its own, and
+    all others together."""
     ranked = sorted(reports.reasons, key=lambda one: (-reports.reasons[one], one))
     shown, others = ranked[:MOST_REASONS], ranked[MOST_REASONS:]
     series = [
@@ -199,6 +202,6 @@ def _what(reports: Reports) -> str:
 
 
 def _labels(reports: Reports) -> list[str]:
-    """Days without their year, where it goes without saying."""
+    """Return the labels of places: days without their year, where it goes without saying."""
     cut = reports.by == "day" and reports.first[:4] == reports.last[:4]
     return [one.place[5:] if cut else one.place for one in reports.places]

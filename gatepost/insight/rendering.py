@@ -1,4 +1,5 @@
-"""How reports become HTML: templates of ours, for whoever has an environment; and their sheet."""
+"""Makes HTML of reports, by templates of ours for whoever has an environment, and by their
+sheet."""
 
 from base64 import b64encode
 from collections.abc import Sequence
@@ -23,13 +24,14 @@ from gatepost.insight.words import figure, milliseconds, share
 
 BODY = "insight/body.html"
 _ABOVE, _HIGH = 6.0, 82.0
-"""Of a chart's height, in hundredths: room for the topmost label; below are those of the places."""
+"""Shares of a chart's height, in hundredths: the room above, for the topmost label, and the
+drawing; below it are the labels of the places."""
 _LEFT, _WIDE = 13.0, 87.0
-"""Of its width: the labels of heights stand at the left."""
+"""Shares of its width: the room at the left, for the labels of heights, and the drawing."""
 
 
 def with_reports(environment: Environment, *others: BaseLoader) -> None:
-    """Makes our templates known beside those of the environment."""
+    """Make our templates known beside those of the environment."""
     ours = PrefixLoader({"insight": PackageLoader("gatepost.insight")})
     environment.loader = ChoiceLoader([*others, ours])
     environment.filters |= {
@@ -43,7 +45,7 @@ def with_reports(environment: Environment, *others: BaseLoader) -> None:
 
 
 def shown(reports: Reports) -> dict[str, Any]:
-    """What the body wants to be given, but for `link`."""
+    """Return what the body wants to be given, but for `link`."""
     return {
         "reports": reports,
         "cards": cards_of(reports),
@@ -53,7 +55,8 @@ def shown(reports: Reports) -> dict[str, Any]:
 
 
 class Whole:
-    """Pages that need nothing beside themselves: no server, no script, nothing from elsewhere."""
+    """The maker of pages that need nothing beside themselves: no server, no script, nothing from
+    elsewhere."""
 
     def __init__(self) -> None:
         environment = Environment(
@@ -68,7 +71,8 @@ class Whole:
     def make(
         self, title: str, reports: Reports | None, links: Sequence[tuple[str, str]], made: str
     ) -> str:
-        """`made` says of what run; `links` are names with addresses beside the page."""
+        """Return a page. `made` says which run it is of; `links` are names with addresses beside
+        the page."""
         content = shown(reports) if reports else {"reports": None}
         given = {"title": title, "links": links, "made": made, "link": None}
         return self._template.render(**given, **content, **self._style)

@@ -60,7 +60,8 @@ def published_span(connection: Connection) -> tuple[date | None, date | None]:
 
 
 def read_groups(connection: Connection, asked: Asked, limit: int) -> tuple[list[OfGroup], int]:
-    """The clients of a domain, or all domains: those with most messages, and how many others."""
+    """Return the clients of a domain, or the domains, that have most messages, and the number of
+    the others."""
     which, where = _groups_of(asked)
     columns = "SUM(accepted), SUM(delivered), SUM(failed), MAX(p95_ms)"
     query = text(
@@ -88,7 +89,7 @@ def _groups_of(asked: Asked) -> tuple[str, str]:
 
 
 def read_days_of_all(connection: Connection, first: date, last: date) -> dict[str, OfAll]:
-    """All domains together, of each day on which anything was sent."""
+    """Return all domains together, for each day on which anything was sent."""
     domains = text(
         "SELECT day, domain, accepted FROM report_days"
         " WHERE domain <> '' AND client_id = '' AND day BETWEEN :first AND :last"
@@ -111,7 +112,8 @@ def read_days_of_all(connection: Connection, first: date, last: date) -> dict[st
 
 
 def read_unusual(connection: Connection, asked: Asked) -> list[Unusual]:
-    """The latest first. For all domains: of each domain as a whole, and of all together."""
+    """Return what was unusual, the latest first; for all domains, that of each domain as a whole,
+    and of all together."""
     narrowed = " AND domain = :domain" if asked.domain else " AND client_id = ''"
     narrowed += " AND client_id = :client" if asked.client_id else ""
     query = text(
@@ -124,7 +126,8 @@ def read_unusual(connection: Connection, asked: Asked) -> list[Unusual]:
 
 
 def read_foreseen(connection: Connection, asked: Asked) -> list[Foreseen]:
-    """As of the last of the days that was published: nothing of who has been silent too long."""
+    """Return what was foreseen on the last of the days that was published, which is nothing for
+    whoever has been silent too long."""
     query = text(
         "SELECT target, at_most, at_present, earliest, expected, latest, words"
         " FROM report_forecasts WHERE domain = :domain"
@@ -137,7 +140,8 @@ def read_foreseen(connection: Connection, asked: Asked) -> list[Foreseen]:
 
 
 def read_attained(connection: Connection, asked: Asked) -> list[Attained]:
-    """A target that was changed on the way stands there as it was, and as it is."""
+    """Return how far targets were kept to. A target that was changed on the way stands there as it
+    was, and as it is."""
     query = text(
         "SELECT objective, target_ms, share, SUM(good), SUM(total) FROM report_attainment"
         " WHERE domain = :domain AND day BETWEEN :first AND :last"

@@ -1,4 +1,4 @@
-"""What is counted, in the shapes in which it is said. Pure."""
+"""Brings what is counted into the shapes in which it is said. Pure."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,8 @@ from gatepost.insight.shapes import Attempts, Counts, Measured, Period, Times
 from gatepost.reports.times import attempts_of, quantile
 
 STEPS = (0, 1, 2, 3, 4, 5, 10)
-"""So many attempts at least, and fewer than the next. Up to there buckets tell each number."""
+"""The steps of attempts: so many at least, and fewer than the next. Up to the last, buckets tell
+each number."""
 
 
 def counts_in(figures: Figures) -> Counts:
@@ -24,8 +25,8 @@ def period_of(days: int, whole: Figures) -> Period:
 
 
 def attempts_in(days: Iterable[Figures], whole: Figures) -> Attempts | None:
-    """Of these days, which are `whole` together. Those that an earlier release has added up are not
-    in it."""
+    """Return the attempts of these days, which are `whole` together. Days that an earlier release
+    has added up are not in it."""
     tries = whole.spread.tries
     if tries is None:
         return None
@@ -39,7 +40,7 @@ def attempts_in(days: Iterable[Figures], whole: Figures) -> Attempts | None:
 
 
 def step_of(bucket: int) -> int:
-    """Which of STEPS a bucket of attempts belongs to."""
+    """Return the place in STEPS of the step that a bucket of attempts belongs to."""
     return bisect_right(STEPS, attempts_of(bucket)) - 1
 
 

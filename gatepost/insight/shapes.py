@@ -1,4 +1,4 @@
-"""What the main server says to the portal of reports. Days and hours are UTC's."""
+"""The shapes in which the main server tells the portal of reports. Days and hours are UTC's."""
 
 import msgspec
 
@@ -14,7 +14,8 @@ class Counts(msgspec.Struct, frozen=True):
 
 
 class Times(msgspec.Struct, frozen=True):
-    """From the acceptance to the delivery, in milliseconds; None where nothing was delivered."""
+    """Times from the acceptance to the delivery, in milliseconds; None where nothing was
+    delivered."""
 
     p50: float | None
     p95: float | None
@@ -22,7 +23,7 @@ class Times(msgspec.Struct, frozen=True):
 
 
 class Period(msgspec.Struct, frozen=True):
-    """A stretch of days: so many of them were published, and what is counted of these."""
+    """A stretch of days: the number of them that were published, and what is counted of these."""
 
     days: int
     counts: Counts
@@ -39,14 +40,15 @@ class OfPlace(msgspec.Struct, frozen=True):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """Times that were measured: what is read of them, and how many there were by bucket."""
+    """Times that were measured: what is read from them, and how many there were by bucket."""
 
     times: Times
     buckets: dict[int, int]
 
 
 class Attempts(msgspec.Struct, frozen=True):
-    """What is known of waits in the queue and of attempts, on so many of the days."""
+    """The waits in the queue and the attempts on those of the days, `days` in number, for which
+    they are known."""
 
     days: int
     first: Measured
@@ -56,8 +58,8 @@ class Attempts(msgspec.Struct, frozen=True):
     took: Measured
     """Attempts that did not deliver."""
     messages: list[list[int]]
-    """That have ended, of each of gatepost.insight.said.STEPS: delivered, failed; of one that
-    isn't shown, nothing."""
+    """Messages that have ended, for each of gatepost.insight.said.STEPS: delivered, failed; nothing
+    for one that isn't shown."""
 
 
 class OfGroup(msgspec.Struct, frozen=True):
@@ -68,11 +70,11 @@ class OfGroup(msgspec.Struct, frozen=True):
     delivered: int | None
     failed: int | None
     worst_p95: float | None
-    """Of its days."""
+    """The worst 95th percentile of its days."""
 
 
 class Senders(msgspec.Struct, frozen=True):
-    """How many different senders, about; with `upper_bound` not more than that."""
+    """The number of different senders, about; with `upper_bound` it is not more than that."""
 
     number: int
     upper_bound: bool
@@ -123,7 +125,8 @@ class Foreseen(msgspec.Struct, frozen=True):
 
 
 class Attained(msgspec.Struct, frozen=True):
-    """Of `total`, so many were within the target; `share` of them should be."""
+    """The attainment of a target: `good` of `total` were within it, and `share` of them should
+    be."""
 
     objective: str
     target_ms: int
@@ -139,41 +142,43 @@ class LastRun(msgspec.Struct, frozen=True):
     ended_at: str | None
     days: int
     messages: int | None
-    """Of all domains, as the late changes are; None for who may not know."""
+    """The messages of all domains; this and the late changes are None for one who may not know."""
     late_changes: int | None
 
 
 class Reports(msgspec.Struct, frozen=True, kw_only=True):
-    """`domain` is None for all of them, `client` for all of the domain's. Without
-    `published_until` there was no run yet."""
+    """The reports of a range of days. `domain` is None for all domains, `client` for all of the
+    domain's clients. Without `published_until` there was no run yet."""
 
     domain: str | None
     client: str | None
     first: str
     last: str
     by: str
-    """day or month."""
+    """The unit of the places: day or month."""
     published_first: str | None
     published_until: str | None
     last_run: LastRun | None
     whole: Period
     before: Period | None
-    """The four weeks before it."""
+    """The four weeks before the range."""
     places: list[OfPlace]
     hours: list[list[int]]
-    """Of each hour of the day: accepted, delivered, failed; of one that isn't shown, nothing."""
+    """The counts of each hour of the day: accepted, delivered, failed; nothing for one that isn't
+    shown."""
     reasons: dict[str, int]
     buckets: dict[int, int]
     attempts: Attempts | None = None
-    """None where nobody has added them up: releases before this one."""
+    """The attempts; None where nobody has added them up: releases before this one."""
     grouped_by: str
-    """client or domain."""
+    """The kind of the groups: client or domain."""
     fewest: int | None = None
-    """In what is for others than a domain's own: of fewer messages nothing is said."""
+    """The fewest messages of which anything is said in reports for others than a domain's own; None
+    in those of its own."""
     groups: list[OfGroup]
     more_groups: int
     senders: Senders | None
-    """In all of the time; None where nobody counted them."""
+    """The senders in all of the time; None where nobody counted them."""
     senders_by_place: list[Senders | None]
     busiest: list[Busy]
     newcomers: list[Newcomer]
@@ -182,4 +187,5 @@ class Reports(msgspec.Struct, frozen=True, kw_only=True):
     foreseen: list[Foreseen]
     attained: list[Attained]
     as_of: str | None = None
-    """Of when what is published is, where that is long ago: a replica of the ledger lags behind."""
+    """The time that what is published is of, where that is long ago: a replica of the ledger lags
+    behind."""

@@ -1,4 +1,4 @@
-"""How a range of days is divided: into its days, or, if it is long, into months. Pure."""
+"""Divides a range of days into its days, or, if it is long, into months. Pure."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from gatepost.insight.repository import Asked
 
 MOST_BY_DAY = 92
-"""Of a longer range of days each month is a place."""
+"""The most days of a range of which each is a place; in a longer one each month is."""
 
 
 def unit_of(asked: Asked) -> str:
@@ -14,7 +14,7 @@ def unit_of(asked: Asked) -> str:
 
 
 def spans_of(asked: Asked) -> list[tuple[str, Sequence[date]]]:
-    """Each place by its name, with its days."""
+    """Return each place by its name, with its days."""
     size = 10 if unit_of(asked) == "day" else 7
     found: dict[str, list[date]] = {}
     for n in range((asked.last - asked.first).days + 1):

@@ -1,7 +1,7 @@
-"""Reports of all domains, for others than those who run the place: small groups are not in them.
+"""Takes small groups out of reports of all domains, for others than those who run the place.
 
-A day with fewer than `fewest` messages is not in them at all, whatever it has to say. Of the others
-a group (a domain, an hour, messages that took so many attempts) with fewer is not shown, nor
+A day with fewer than `fewest` messages is not in the reports at all, whatever it has to say. Of the
+others a group (a domain, an hour, messages that took so many attempts) with fewer is not shown, nor
 anything that a total would give away: there are always two hidden ones at least, `fewest` messages
 together. How long something took, and which share kept to a target, is told of all domains together
 and of no day on which there were fewer.
@@ -36,8 +36,8 @@ _NOT_ENDED = -1
 
 @dataclass(frozen=True, slots=True)
 class OfAll:
-    """A day of all domains together; how many messages each of them sent; how far all together
-    kept to each target."""
+    """A day of all domains together, with the number of messages that each domain sent, and how far
+    all together kept to each target."""
 
     figures: Figures
     domains: Mapping[str, int]
@@ -45,7 +45,7 @@ class OfAll:
 
 
 def visible(counts: Mapping[K, int], fewest: int) -> dict[K, int]:
-    """What may be shown of parts whose total is known."""
+    """Return what may be shown of parts whose total is known."""
     shown = {key: count for key, count in counts.items() if count >= fewest}
     hidden = [count for key, count in counts.items() if count and key not in shown]
     for key in sorted(shown, key=lambda one: (shown[one], one)):
@@ -56,7 +56,7 @@ def visible(counts: Mapping[K, int], fewest: int) -> dict[K, int]:
 
 
 def for_others(reports: Reports, days: Mapping[str, OfAll], fewest: int) -> Reports:
-    """`days` are those of the report on which anything was sent."""
+    """Return the reports as others may see them. `days` are those on which anything was sent."""
     shown = {day: one for day, one in days.items() if one.figures.accepted >= fewest}
     told = {day: _told(one.figures, fewest) for day, one in shown.items()}
     whole = together(told.values())
@@ -84,8 +84,8 @@ def for_others(reports: Reports, days: Mapping[str, OfAll], fewest: int) -> Repo
 
 
 def _told(figures: Figures, fewest: int) -> Figures:
-    """What a day has to say to others: how many were accepted, as what became of few would tell of
-    them; and how long it took, where that is of enough."""
+    """Return what a day has to say to others: how many were accepted, but not what became of them,
+    as with few that would tell of them; and how long it took, where that is of enough."""
     times, tries = _enough(figures.spread.times, fewest), figures.spread.tries
     if tries is not None:
         tries = Tries(
@@ -98,8 +98,8 @@ def _told(figures: Figures, fewest: int) -> Figures:
 
 
 def _ended(tries: Tries, accepted: int, fewest: int) -> dict[int, int]:
-    """By how many attempts it took; whether messages were delivered then, or had failed, isn't
-    told. Those that have not ended are what would be left."""
+    """Return the messages that have ended, by how many attempts they took; whether they were
+    delivered then, or had failed, isn't told. Those that have not ended are what would be left."""
     ended = Counter(tries.delivered) + Counter(tries.failed)
     steps = Counter({_NOT_ENDED: accepted - ended.total()})
     for bucket, count in ended.items():
@@ -120,13 +120,14 @@ def _place(name: str, told: Mapping[str, Figures]) -> OfPlace:
 
 
 def _hours(reports: Reports, fewest: int) -> list[list[int]]:
-    """Of one day alone: of a month they would tell what is hidden of its days."""
+    """Return the hours that may be shown, for one day alone: those of a month would tell what is
+    hidden of its days."""
     shown = visible({n: counts[0] for n, counts in enumerate(reports.hours)}, fewest)
     return [[shown[n], 0, 0] if n in shown else [] for n in range(len(reports.hours))]
 
 
 def _attempts(found: Attempts | None) -> Attempts | None:
-    """Without distributions of times: of their ends there are few."""
+    """Return the attempts without distributions of times: of their ends there are few."""
     if found is None:
         return None
     first, again, took = (Measured(one.times, {}) for one in (found.first, found.again, found.took))
@@ -146,7 +147,8 @@ def _groups(days: Iterable[Mapping[str, int]], whole: int, fewest: int) -> list[
 
 
 def _is_told(one: Unusual, told: Mapping[str, Figures], fewest: int) -> bool:
-    """What is usual is so of other days: where that is little, they had little."""
+    """Return whether something unusual may be told. What is usual tells of other days: where it is
+    little, they had little."""
     if one.domain or one.day not in told:
         return False
     if one.measure == "delivery_p95":
@@ -155,13 +157,15 @@ def _is_told(one: Unusual, told: Mapping[str, Figures], fewest: int) -> bool:
 
 
 def _foreseen(found: list[Foreseen], fewest: int) -> list[Foreseen]:
-    """It begins with how much there is on an average day."""
+    """Return what is foreseen, or nothing where there is too little on an average day, with which
+    it begins."""
     levels = [one.at_present for one in found if one.target == "volume"]
     return found if all(level >= fewest for level in levels) else []
 
 
 def _attained(days: Iterable[Sequence[Attained]], fewest: int) -> list[Attained]:
-    """From the last day on: a target that was changed on the way stands behind what it is."""
+    """Return what was attained, from the last day backwards: a target that was changed on the way
+    stands behind what it is now."""
     found: dict[tuple[str, int, float], tuple[int, int]] = {}
     for one in (one for day in days for one in day if one.total >= fewest):
         key = (one.objective, one.target_ms, one.share)

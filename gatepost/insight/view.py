@@ -1,4 +1,4 @@
-"""The reports of a range of days, put together from what was read of them."""
+"""Puts together the reports of a range of days, from what was read of them."""
 
 from datetime import timedelta
 
@@ -55,7 +55,7 @@ def read_reports(connection: Connection, asked: Asked) -> Reports:
 
 
 def places_of(asked: Asked, days: Days) -> list[OfPlace]:
-    """Each day of the range, or each month: those of which nothing is known as well."""
+    """Return each day of the range, or each month, also those of which nothing is known."""
     return [
         _place(place, [days[day] for day in within if day in days])
         for place, within in spans_of(asked)
@@ -63,7 +63,7 @@ def places_of(asked: Asked, days: Days) -> list[OfPlace]:
 
 
 def busiest_of(days: Days) -> list[Busy]:
-    """In which most was accepted; of equal ones the later first."""
+    """Return the hours in which most was accepted; of equal ones the later first."""
     hours = [
         Busy(str(day), hour, counts[0])
         for day, figures in days.items()

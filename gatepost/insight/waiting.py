@@ -1,4 +1,4 @@
-"""The section on waiting and attempts: its figures and charts, or why there are none. Pure.
+"""Makes the section on waiting and attempts: its figures and charts, or why there are none. Pure.
 
 Times of attempts are those of attempts that did not deliver: of a delivery the ledger knows no
 beginning.
@@ -21,7 +21,7 @@ class Waiting:
     cards: Sequence[Card]
     charts: Sequence[Chart]
     unknown: int
-    """Of so many of the days nothing is known."""
+    """The number of the days of which nothing is known."""
 
 
 def waiting_of(reports: Reports) -> Waiting:
@@ -86,7 +86,7 @@ def _about() -> About:
 
 
 def _labels() -> list[str]:
-    """As 4, 5–9, 10+: short, so that each is there."""
+    """Return the labels of the steps, as 4, 5–9, 10+: short, so that each is there."""
     ends = [*(after - 1 for after in STEPS[1:]), None]
     return [
         f"{begin}+" if end is None else f"{begin}–{end}" if end > begin else f"{begin}"

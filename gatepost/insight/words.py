@@ -1,4 +1,4 @@
-"""Figures, times and days as people read them. Pure."""
+"""Words for figures, times and days, as people read them. Pure."""
 
 from datetime import date
 
@@ -14,7 +14,8 @@ _REASONS = {
 
 
 def figure(value: float | None) -> str:
-    """A dash for what isn't known; a digit behind the point where it tells something."""
+    """Return a figure: a dash for what isn't known, and a digit behind the point where it tells
+    something."""
     if value is None:
         return "–"
     if value == int(value) or abs(value) >= 100:
@@ -23,7 +24,7 @@ def figure(value: float | None) -> str:
 
 
 def milliseconds(value: float | None) -> str:
-    """To two digits, in the unit that people would say."""
+    """Return a time to two digits, in the unit that people would say."""
     if value is None:
         return "–"
     for size, unit in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s")):
@@ -33,7 +34,7 @@ def milliseconds(value: float | None) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """In hundredths; what isn't all of it is never said to be."""
+    """Return a share in hundredths; what isn't all of it is never said to be."""
     if not whole:
         return "–"
     percent = 100 * part / whole
@@ -46,7 +47,8 @@ def share(part: float, whole: float) -> str:
 
 
 def reason(name: str) -> str:
-    """Why messages failed, in few words; one of a later release as it is called there."""
+    """Return why messages failed, in few words; a reason of a later release as it is called
+    there."""
     return _REASONS.get(name) or name.replace("_", " ")
 
 

@@ -1,1 +1,2 @@
-"""What the numbers of the report tables mean, for whoever reads them. Nothing here needs Spark."""
+"""The meaning of the numbers in the report tables, for whoever reads them. Nothing here needs
+Spark."""

@@ -16,19 +16,21 @@ from sqlalchemy import Connection, bindparam, text
 from gatepost.reports.sketch import estimate, merge
 
 BY = ("day", "hour", "domain", "client_id")
-"""What reports are divided by; hours are of the day, in UTC."""
+"""The columns that reports are divided by; hours are of the day, in UTC."""
 _OWN = ("reason", "bucket")
 SILENT_AFTER_WEEKS = 4
 
 Key = tuple[Any, ...]
-"""The values of what was asked for by, in that order. Of a report by nothing, ()."""
+"""The values of the columns that a report is divided by, in the order asked for; () if it is
+divided by none."""
 Counts = dict[int, int]
-"""How many, by bucket (gatepost.reports.times)."""
+"""The counts, by bucket (gatepost.reports.times)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which days, both included, and whose. None: of all."""
+    """The days of a report, both included, and the domain and client that it is of; None for
+    all."""
 
     first: date
     last: date
@@ -47,7 +49,8 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """How many messages were accepted, and what became of them; `failed` ones were dead-lettered.
+    """The number of messages that were accepted, and what became of them; `failed` ones were
+    dead-lettered.
 
     `retries` are attempts after the first.
     """
@@ -63,10 +66,10 @@ class Hours:
 
 @dataclass(frozen=True, slots=True)
 class Senders:
-    """How many different numbers messages came from.
+    """The number of different senders of messages.
 
-    `upper_bound`: there are MACs under several keys, and who has sent under two of them is counted
-    twice.
+    With `upper_bound` there are MACs under several keys, and a sender who has sent under two of
+    them is counted twice.
     """
 
     number: int
@@ -96,7 +99,8 @@ class Seen:
 class Silent:
     """A client that has sent nothing, though it used to on that weekday.
 
-    `usual` is the median of the four weeks before, `weeks` in how many of them there was anything.
+    `usual` is the median of the four weeks before, `weeks` the number of them in which there was
+    anything.
     """
 
     domain: str
@@ -107,7 +111,8 @@ class Silent:
 
 
 def published(connection: Connection, first: date, last: date) -> list[Day]:
-    """Which days have reports. Of others nothing is known, not even that there was nothing."""
+    """Return the days that have reports. Of others nothing is known, not even that there was
+    nothing."""
     query = text(
         "SELECT day, sealed_at IS NOT NULL, late_changes FROM lake_manifest"
         " WHERE day BETWEEN :first AND :last ORDER BY day"
@@ -125,7 +130,7 @@ def hours(connection: Connection, scope: Scope, by: Sequence[str] = ()) -> dict[
 def failures(
     connection: Connection, scope: Scope, by: Sequence[str] = ()
 ) -> dict[Key, dict[str, int]]:
-    """By reason."""
+    """Return the numbers of failed messages, by reason."""
     rows = _sums(connection, "report_failures", [*by, "reason"], ["failed"], scope)
     return _by_last(rows)
 
@@ -133,13 +138,15 @@ def failures(
 def delivery_times(
     connection: Connection, scope: Scope, by: Sequence[str] = ()
 ) -> dict[Key, Counts]:
-    """Delivered messages, by the time from the acceptance on."""
+    """Return the numbers of delivered messages, by the time that they took from the acceptance
+    on."""
     rows = _sums(connection, "report_delivery_times", [*by, "bucket"], ["delivered"], scope)
     return _by_last(rows)
 
 
 def attempts(connection: Connection, scope: Scope, by: Sequence[str] = ()) -> dict[Key, Counts]:
-    """Messages that have ended, by the bucket of how many attempts they took."""
+    """Return the numbers of messages that have ended, by the bucket of how many attempts they
+    took."""
     rows = _sums(connection, "report_attempts", [*by, "bucket"], ["delivered", "failed"], scope)
     return _by_last(rows)
 
@@ -147,7 +154,7 @@ def attempts(connection: Connection, scope: Scope, by: Sequence[str] = ()) -> di
 def attempt_times(
     connection: Connection, scope: Scope, by: Sequence[str] = ()
 ) -> dict[Key, Counts]:
-    """Attempts that did not deliver, by how long they took."""
+    """Return the numbers of attempts that did not deliver, by how long they took."""
     rows = _sums(connection, "report_attempt_times", [*by, "bucket"], ["retried", "failed"], scope)
     return _by_last(rows)
 
@@ -155,13 +162,15 @@ def attempt_times(
 def queue_times(
     connection: Connection, scope: Scope, wait: str, by: Sequence[str] = ()
 ) -> dict[Key, Counts]:
-    """Waits, by how long they were: for the `first` attempt, or for one `again`."""
+    """Return the numbers of waits, by how long they were: for the `first` attempt, or for one
+    `again`."""
     rows = _sums(connection, "report_queue_times", [*by, "bucket"], ["waits"], scope, wait=wait)
     return _by_last(rows)
 
 
 def senders(connection: Connection, scope: Scope, by: Sequence[str] = ()) -> dict[Key, Senders]:
-    """By anything but the hour. A number that two domains know counts in each."""
+    """Return the numbers of different senders, by anything but the hour. A sender that two domains
+    know counts in each."""
     of_domains = scope.client_id is None and "client_id" not in by
     condition, given = _where(scope)
     query = text(
@@ -179,7 +188,7 @@ def senders(connection: Connection, scope: Scope, by: Sequence[str] = ()) -> dic
 
 
 def busiest_hours(connection: Connection, scope: Scope, limit: int) -> list[Busy]:
-    """In which most was accepted; of equal ones the later first."""
+    """Return the hours in which most was accepted; of equal ones the later first."""
     condition, given = _where(scope)
     query = text(
         "SELECT day, hour, SUM(accepted) AS together FROM report_hours"
@@ -191,9 +200,9 @@ def busiest_hours(connection: Connection, scope: Scope, limit: int) -> list[Busy
 
 
 def new_clients(connection: Connection, scope: Scope) -> list[Seen]:
-    """Whose first message ever was accepted in these days.
+    """Return the clients whose first message ever was accepted in these days.
 
-    On the first day that there are reports of, everybody would be: so nobody is.
+    On the first day that there are reports of, everybody would be new: so nobody is.
     """
     condition, given = _where(scope, day="first_day")
     query = text(
@@ -205,7 +214,8 @@ def new_clients(connection: Connection, scope: Scope) -> list[Seen]:
 
 
 def silent_clients(connection: Connection, day: date, domain: str | None = None) -> list[Silent]:
-    """Who had messages on that weekday in the four weeks before, and none on that day.
+    """Return the clients that had messages on that weekday in the four weeks before, and none on
+    that day.
 
     Of the four, those count that were published; and if the day itself was not, nobody is silent.
     """
@@ -245,7 +255,8 @@ def _last_days(connection: Connection, domain: str | None) -> dict[tuple[str, st
 
 
 def _by_last(rows: Iterable[tuple[Key, Sequence[int]]]) -> dict[Key, dict[Any, int]]:
-    """What was asked for by comes first in a key, the report's own comes last."""
+    """Return the values of each key by its last column, the report's own, which comes behind those
+    that were asked for."""
     found: dict[Key, dict[Any, int]] = defaultdict(dict)
     for (*key, own), values in rows:
         found[tuple(key)][own] = sum(values)
@@ -260,7 +271,7 @@ def _sums(
     scope: Scope,
     **equal: str,
 ) -> list[tuple[Key, list[int]]]:
-    """Nothing where nothing was reported."""
+    """Return the sums of these values for each key; none where nothing was reported."""
     condition, given = _where(scope, **equal)
     keys = ", ".join(by) or "NULL"
     query = text(
@@ -272,7 +283,8 @@ def _sums(
 
 
 def _columns(by: Sequence[str]) -> str:
-    """Each with a comma behind it. They stand in statements, so others than these are refused."""
+    """Return the columns, each with a comma behind it. They stand in statements, so others than
+    these are refused."""
     if not {*by} <= {*BY, *_OWN}:
         raise ValueError(f"reports are by {', '.join(BY)}")
     return "".join(f"{name}, " for name in by)

@@ -1,9 +1,9 @@
-"""How many different senders there were, from sketches that can be merged (HyperLogLog).
+"""Counts different senders, by sketches that can be merged (HyperLogLog).
 
 A sender's MAC is as good as random: some of its bits choose one of 4096 registers, which keeps the
-highest rank that was seen, one more than the zeros that other bits begin with. Merged is by the
+highest rank that was seen, one more than the zeros that other bits begin with. A merge keeps the
 higher of two, so the order of rows, days and merges is all the same, and two runs report the same
-sketch (I13). What is estimated from it is off by 1.6 % (one standard deviation); of a few hundred
+sketch (I13). An estimate from it is off by 1.6 % (one standard deviation); for a few hundred
 senders by less.
 
 A sketch is stored as a byte for each register; or, while that is shorter, as three bytes for each
@@ -20,7 +20,7 @@ _HIGH_BITS = int.from_bytes(b"\x80" * REGISTERS)
 
 
 def merge(sketches: Iterable[bytes]) -> bytes:
-    """Of all that any of them has seen. Of none: the empty one."""
+    """Return the sketch of all that any of these has seen; the empty one if there are none."""
     merged = 0
     for one in sketches:
         merged = _higher(merged, int.from_bytes(_spread(one)))
@@ -28,10 +28,11 @@ def merge(sketches: Iterable[bytes]) -> bytes:
 
 
 def estimate(sketch: bytes) -> int:
-    """How many different ones it has seen.
+    """Return an estimate of how many different senders it has seen.
 
-    By the estimator of Ertl ("New cardinality estimation algorithms for HyperLogLog sketches",
-    2017), which needs no table and has no jump where other ones change from one formula to another.
+    It is made by the estimator of Ertl ("New cardinality estimation algorithms for HyperLogLog
+    sketches", 2017), which needs no table and has no jump where other ones change from one formula
+    to another.
     """
     registers = _spread(sketch)
     counts = [registers.count(rank) for rank in range(HIGHEST_RANK + 1)]
@@ -43,7 +44,7 @@ def estimate(sketch: bytes) -> int:
 
 
 def _spread(stored: bytes) -> bytes:
-    """A byte for each register."""
+    """Return a byte for each register."""
     if len(stored) == REGISTERS:
         return stored
     registers = bytearray(REGISTERS)
@@ -53,14 +54,14 @@ def _spread(stored: bytes) -> bytes:
 
 
 def _higher(a: int, b: int) -> int:
-    """The higher of each two registers, all at once: no byte of them reaches its highest bit, so
-    that what is left of it after the difference says whose is higher."""
+    """Return the higher of each two registers, all at once: no byte of them reaches its highest
+    bit, so that what is left of it after the difference says whose is higher."""
     where = ((a | _HIGH_BITS) - b) & _HIGH_BITS
     return b ^ ((a ^ b) & (where - (where >> 7)))
 
 
 def _sigma(x: float) -> float:
-    """Of the share of registers that are 0: x + Σ 2^(k-1) · x^(2^k)."""
+    """Return x + Σ 2^(k-1) · x^(2^k), of the share of registers that are 0."""
     if x == 1:
         return inf
     y, z, before = 1.0, x, -1.0
@@ -71,7 +72,8 @@ def _sigma(x: float) -> float:
 
 
 def _tau(x: float) -> float:
-    """Of the share of registers below the highest: (1 - x - Σ (1 - x^(2^-k))² · 2^-k) / 3."""
+    """Return (1 - x - Σ (1 - x^(2^-k))² · 2^-k) / 3, of the share of registers below the
+    highest."""
     if x in (0, 1):
         return 0.0
     y, z, before = 1.0, 1 - x, -1.0

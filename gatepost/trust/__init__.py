@@ -1,2 +1,2 @@
-"""Who holds which key: certificates and their rules, TLS, sealing, what is revoked, and how sure a
-process is of it."""
+"""Certificates and their rules, TLS, sealing, what is revoked, and how sure a process is of it: all
+that says who holds which key."""

@@ -1,8 +1,9 @@
-"""Certificates of a CA that isn't ours: a trust anchor, bound to one domain and to the role client.
+"""Reads certificates of a CA that isn't ours: a trust anchor, bound to one domain and to the role
+client.
 
-Whose such a certificate is, is what it was registered as, never what it says. It needn't name
-anybody of ours; if it does, it must be whom it was registered for. Its CA numbers as it likes, so
-our lists of what is revoked name it by a number of ours.
+Such a certificate belongs to the one whom it was registered for, whatever it says. It needn't name
+anybody of ours; if it does, it must be that one. Its CA numbers as it likes, so our lists of what
+is revoked name it by a number of ours.
 """
 
 from cryptography import x509
@@ -15,13 +16,14 @@ _FIRST_BIT = 1 << 127
 
 
 def listed_number(fingerprint: str) -> str:
-    """In hex. Its first bit is set, unlike that of any serial that we give: they never meet."""
+    """Return the number, in hex, that our lists name such a certificate by. Its first bit is set,
+    unlike that of any serial that we give: they never meet."""
     return f"{_FIRST_BIT | int(fingerprint, 16) >> 128:032x}"
 
 
 def find_named(certificate: x509.Certificate) -> str | None:
-    """The identity of ours that it names, a URI; None if it names none. Raises BadIdentity unless
-    it keeps the rules that ours keep."""
+    """Return the identity of ours that a certificate names, a URI; None if it names none. Raise
+    BadIdentity unless it keeps the rules that ours keep."""
     check_rules(certificate, FOR_CALLING)
     names = find_extension(certificate, x509.SubjectAlternativeName)
     if names is None:

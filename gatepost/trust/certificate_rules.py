@@ -1,7 +1,9 @@
-"""What every certificate of ours keeps, whoever has signed it: checked once for each connection.
+"""The rules that every certificate of ours keeps, whoever has signed it: checked once for each
+connection.
 
 TLS has verified chain, time and purpose by then. It lets pass what has no purpose at all, what is
-version 1, and keys that are weaker than we want: those are told here, each by its own reason.
+version 1, and keys that are weaker than we want: those are refused here, each with a reason of its
+own.
 """
 
 from cryptography import x509
@@ -18,7 +20,8 @@ HASHES = ("sha256", "sha384", "sha512")
 
 
 def check_rules(certificate: x509.Certificate, purpose: ObjectIdentifier) -> None:
-    """Raises BadIdentity unless it is good for this purpose, and for no other."""
+    """Check that a certificate is good for this purpose, and for no other; raise BadIdentity if it
+    isn't."""
     if certificate.version is not x509.Version.v3:
         raise BadIdentity("the certificate is not of version 3")
     check_key(certificate)
@@ -36,7 +39,8 @@ def check_rules(certificate: x509.Certificate, purpose: ObjectIdentifier) -> Non
 
 
 def is_issued_by(one: x509.Certificate, issuer: x509.Certificate) -> bool:
-    """By its key and under its name, with nothing in between."""
+    """Return whether a certificate was signed with the issuer's key and under the issuer's name,
+    with nothing in between."""
     try:
         with reading("the signature"):
             one.verify_directly_issued_by(issuer)
@@ -46,7 +50,8 @@ def is_issued_by(one: x509.Certificate, issuer: x509.Certificate) -> bool:
 
 
 def check_key(certificate: x509.Certificate) -> None:
-    """P-256, P-384 or RSA from 3072 bits, signed by SHA-2."""
+    """Check that a certificate has a key of P-256, P-384 or RSA from 3072 bits, and is signed by
+    SHA-2; raise BadIdentity if it isn't so."""
     try:
         key, digest = key_of(certificate), signed_by(certificate)
     except Unreadable:

@@ -1,8 +1,8 @@
-"""Reads certificates, signing requests, lists and keys that others have made: here, and nowhere
-else.
+"""Reads certificates, signing requests, lists and keys that others have made, which is done here
+and nowhere else.
 
 cryptography looks at some parts only when it is asked for them, and raises a dozen kinds of errors
-for those that it can't read; some of them are no ValueError. Whoever forgot one of them let a
+for those that it can't read; some of them are no ValueError. Code that forgot one of them let a
 stranger's certificate end a process. So all parts are looked at when something is read, and
 whatever is wrong with it is one error: Unreadable.
 """
@@ -43,7 +43,7 @@ def read_certificate(der: bytes) -> x509.Certificate:
 
 
 def read_certificates(pem: bytes) -> list[x509.Certificate]:
-    """Return those of a PEM file, of which there is one at least."""
+    """Return the certificates of a PEM file, at least one."""
     with reading("the certificate"):
         return [_seen(one) for one in x509.load_pem_x509_certificates(pem)]
 
@@ -80,7 +80,7 @@ def read_question(der: bytes) -> ocsp.OCSPRequest:
 
 
 def read_private_key(pem: bytes) -> PrivateKeyTypes:
-    """Return a key that is kept without a password. Raises Encrypted for one that has one."""
+    """Return a key that is kept without a password; raise Encrypted for one that has one."""
     with reading("the key"):
         try:
             return load_pem_private_key(pem, None)
@@ -97,13 +97,14 @@ def belongs_to(key: PrivateKeyTypes, certificate: x509.Certificate) -> bool:
 def signed_by(
     one: x509.Certificate | x509.CertificateSigningRequest | x509.CertificateRevocationList,
 ) -> HashAlgorithm | None:
-    """Return the digest of its signature; None if it is by one that needs none."""
+    """Return the digest of the signature on it; None if the signature is of a kind that needs
+    none."""
     with reading("the signature"):
         return one.signature_hash_algorithm
 
 
 def key_of(one: x509.Certificate | x509.CertificateSigningRequest) -> object:
-    """Return its public key. Raises Unreadable for a key of a kind that nobody here knows."""
+    """Return its public key; raise Unreadable for a key of a kind that nobody here knows."""
     with reading("the key"):
         return one.public_key()
 
@@ -119,7 +120,8 @@ def find_extension(one: Extended, kind: type[E]) -> E | None:
 
 @contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Makes one error of whatever cryptography raises. Nothing but its calls belongs in here."""
+    """Make one error, Unreadable, of whatever cryptography raises. Nothing but its calls belongs in
+    here."""
     try:
         yield
     except Unreadable:
@@ -133,7 +135,8 @@ def reading(what: str) -> Iterator[None]:
 
 
 def _seen(certificate: x509.Certificate) -> x509.Certificate:
-    """Looks at the parts that are read only when somebody asks for them."""
+    """Return the certificate after a look at the parts that are read only when somebody asks for
+    them."""
     _ = certificate.version, certificate.serial_number, certificate.subject, certificate.issuer
     _ = certificate.not_valid_before_utc, certificate.not_valid_after_utc, certificate.signature
     _ = list(certificate.extensions)

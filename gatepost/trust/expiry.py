@@ -1,4 +1,4 @@
-"""How soon a certificate expires, in the steps at which it is announced. Pure."""
+"""Tells how soon a certificate expires, in the steps at which it is announced. Pure."""
 
 from datetime import datetime, timedelta
 
@@ -6,7 +6,8 @@ DAYS = (1, 7, 30)
 
 
 def stage_of(not_after: datetime, now: datetime) -> int | None:
-    """The smallest of DAYS that it is within; 0 if it is over, None if it is within none."""
+    """Return the smallest of DAYS within which the certificate expires; 0 if it has expired, None
+    if it lasts longer than all of DAYS."""
     left = not_after - now
     if left <= timedelta():
         return 0

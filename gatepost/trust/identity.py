@@ -1,5 +1,5 @@
-"""Who holds a certificate: `gatepost://<domain>/<role>/<name>`, its SAN URI, and nothing else in
-it.
+"""The identity of the holder of a certificate: `gatepost://<domain>/<role>/<name>`, its SAN URI,
+and nothing else in it.
 
 A certificate is a role (I9). A client's id is `domain:name`: it outlives every certificate (I10),
 and as names are never used again by another, it never becomes someone else.
@@ -42,12 +42,13 @@ class Role(StrEnum):
 
 
 OURS_ALONE = (Role.PROXY, Role.WORKER, Role.MAIN)
-"""They work for every domain at once, so none of them can be confined to one (ADR 0050)."""
+"""The roles that work for every domain at once, so that none can be confined to one (ADR 0050)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Domain, role and name; strict ASCII, so that none becomes part of another, or a path."""
+    """A domain, a role and a name; strict ASCII, so that none becomes part of another, or a
+    path."""
 
     domain: str
     role: Role
@@ -68,12 +69,12 @@ class Identity:
         return f"{self.domain}:{self.name}"
 
     def answers_to(self, client_id: str) -> bool:
-        """Whether a `metadata.client_id`, in either of its forms, means this identity."""
+        """Return whether a `metadata.client_id`, in either of its forms, means this identity."""
         return client_id in (self.name, self.client_id)
 
 
 def is_name(text: str) -> bool:
-    """Whether a holder could be called that within a domain."""
+    """Return whether a holder could be called that within a domain."""
     return _NAME.match(text) is not None
 
 
@@ -96,8 +97,9 @@ class Certificate:
     """A peer's certificate as TLS has verified it; parsed once for each connection."""
 
     def __init__(self, der: bytes) -> None:
-        """Of one that can't be read only what it is called by is told: the rest raises Unreadable,
-        so that whoever shows it is refused."""
+        """Take a certificate in DER. One that can't be read only tells what it is called by, which
+        follows from `fingerprint`: the rest raises Unreadable, so that whoever shows it is
+        refused."""
         self.fingerprint = sha256(der).hexdigest()
         """SHA-256 of the certificate, in hex."""
         self._read: x509.Certificate | None = None
@@ -116,12 +118,13 @@ class Certificate:
 
     @cached_property
     def listed_number(self) -> str:
-        """By which our lists of what is revoked name it if it is of a CA that isn't ours."""
+        """The number by which our lists of what is revoked name it if it is of a CA that isn't
+        ours."""
         return listed_number(self.fingerprint)
 
     @cached_property
     def issuer(self) -> str:
-        """Which key has signed it, in hex; empty if it doesn't say."""
+        """The id of the key that has signed it, in hex; empty if it doesn't say."""
         signer = find_extension(self._x509, x509.AuthorityKeyIdentifier)
         return ((signer and signer.key_identifier) or b"").hex()
 
@@ -135,14 +138,15 @@ class Certificate:
 
     @cached_property
     def caller(self) -> Identity:
-        """Who calls with it. Raises BadIdentity unless it is for calling, and for nothing else."""
+        """The identity of who calls with it. Raises BadIdentity unless it is for calling, and for
+        nothing else."""
         check_rules(self._x509, FOR_CALLING)
         return self.identity
 
     @cached_property
     def named(self) -> str | None:
-        """The identity of ours that one of a CA that isn't ours names, a URI; None if it names
-        none. Raises BadIdentity unless it is for calling, and for nothing else."""
+        """The identity of ours that a certificate of a CA that isn't ours names, a URI; None if it
+        names none. Raises BadIdentity unless it is for calling, and for nothing else."""
         return find_named(self._x509)
 
     def is_issued_by(self, issuer: x509.Certificate) -> bool:
@@ -150,13 +154,15 @@ class Certificate:
 
     @cached_property
     def server(self) -> Identity:
-        """Who is called. Raises BadIdentity unless it is for that, and for nothing else."""
+        """The identity of the server that is called. Raises BadIdentity unless it is for being
+        called, and for nothing else."""
         check_rules(self._x509, FOR_BEING_CALLED)
         return self.identity
 
     @cached_property
     def identity(self) -> Identity:
-        """Raises BadIdentity unless there is exactly one URI, and it is one of ours."""
+        """The identity that it names. Raises BadIdentity unless there is exactly one URI, and it is
+        one of ours."""
         names = find_extension(self._x509, x509.SubjectAlternativeName)
         if names is None:
             raise BadIdentity(

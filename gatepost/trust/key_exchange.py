@@ -1,5 +1,5 @@
-"""The groups in which keys are exchanged: elliptic curves alone, and the hybrid of ML-KEM with one
-where the library has it.
+"""Sets the groups in which TLS exchanges keys: elliptic curves alone, and the hybrid of ML-KEM with
+one where the library has it.
 
 OpenSSL also offers finite fields unless told otherwise. There, one small hello of a stranger costs
 a server three hundred times what it costs on a curve, before any certificate is asked for.
@@ -27,7 +27,7 @@ _P256_GROUP = 0x0017
 
 
 def keep_to_curves(context: ssl.SSLContext) -> None:
-    """From now on this context exchanges keys in none but our groups."""
+    """Let this context exchange keys in none but our groups from now on."""
     context.set_ecdh_curve(_P256)
     set_groups = getattr(context, "set_groups", None) or _reach(context)
     if set_groups is not None:
@@ -35,7 +35,8 @@ def keep_to_curves(context: ssl.SSLContext) -> None:
 
 
 def check_curves(context: ssl.SSLContext) -> None:
-    """Raises ConfigurationError unless a server of this context refuses finite fields at once.
+    """Check that a server of this context refuses finite fields at once; raise ConfigurationError
+    if it doesn't.
 
     It is asked as a stranger would: with a hello that offers nothing else. The same hello with
     P-256 in it must be taken, or its refusal would say nothing.
@@ -57,7 +58,7 @@ def _set_first_known(set_groups: Any) -> None:
 
 
 def _reach(context: ssl.SSLContext) -> Any:
-    """What sets this context's groups, or None where that can't be done safely.
+    """Return a function that sets this context's groups, or None where that can't be done safely.
 
     In every CPython of these versions the library's own context is the first field of Python's. The
     library is that of the module: none that somebody else has loaded is ever asked.
@@ -89,7 +90,7 @@ def _reach(context: ssl.SSLContext) -> Any:
 
 
 def _takes(context: ssl.SSLContext, groups: tuple[int, ...]) -> bool:
-    """Whether a server of this context goes on after a hello that offers these groups."""
+    """Return whether a server of this context goes on after a hello that offers these groups."""
     incoming = ssl.MemoryBIO()
     incoming.write(_hello(groups))
     try:
@@ -102,7 +103,8 @@ def _takes(context: ssl.SSLContext, groups: tuple[int, ...]) -> bool:
 
 
 def _hello(groups: tuple[int, ...]) -> bytes:
-    """A client's first words (RFC 8446) that offer these groups, and no share of a key yet."""
+    """Return a client's first words (RFC 8446), which offer these groups, and no share of a key
+    yet."""
     offered = struct.pack(f"!{len(groups)}H", *groups)
     extensions = b"".join(
         struct.pack("!HH", number, len(data)) + data

@@ -1,6 +1,6 @@
-"""What has been revoked, as it travels: signed CRLs and the number of their state (I8).
+"""The form in which revocations travel: signed CRLs and the number of their state (I8).
 
-Whoever carries it decides nothing: the CRLs are signed by the intermediates, and each reader
+Whoever carries them decides nothing: the CRLs are signed by the intermediates, and each reader
 verifies them by its own pinned CA file.
 """
 
@@ -11,13 +11,14 @@ import msgspec
 from gatepost.decoding import msgpack_decoder
 
 KEY = "gatepost:revocation"
-"""In Redis: a hash of `number`, which is cheap to poll, and `data`, the encoded Revocations."""
+"""The key in Redis of a hash: `number`, which is cheap to poll, and `data`, the encoded
+Revocations."""
 CHANNEL = "gatepost:revocation"
-"""The wake-up; it carries the number, which decides nothing."""
+"""The channel of the wake-up, which carries the number; that decides nothing."""
 
 
 class Reason(StrEnum):
-    """Those of RFC 5280 that we give; its words, as they are written on the wire."""
+    """The reasons of RFC 5280 that we give, in its words, as they are written on the wire."""
 
     UNSPECIFIED = "unspecified"
     KEY_COMPROMISE = "keyCompromise"
@@ -30,7 +31,8 @@ class Reason(StrEnum):
 
 
 class Revocations(msgspec.Struct, frozen=True):
-    """The number rises with every revocation, hold, release and new CRL; a CRL (DER) an issuer."""
+    """The state of what is revoked: a number, which rises with every revocation, hold, release and
+    new CRL, and one CRL (DER) for each issuer."""
 
     number: int
     crls: list[bytes]

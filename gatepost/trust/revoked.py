@@ -1,15 +1,15 @@
-"""What a process knows of revoked certificates, and how sure it is of it (I8).
+"""The view that a process has of revoked certificates, and how sure it is of it (I8).
 
 A list counts if an intermediate of our pinned CA file has signed it, and if it is no older than the
 one that we have from that issuer. Who brings it decides nothing: Redis, a main server, a file.
 
-Whoever confirms a view says of the time at which it was asked. So a view that may be gone by for
-LIMIT_SECONDS can't miss what was revoked longer ago than that: one second after the revoking call
-was answered nothing is accepted that it withdrew. A view that nobody has confirmed for so long, or
-that holds a list past its nextUpdate, refuses everybody rather than guess.
+A confirmation of a view holds for the time at which it was asked for. So a view that may be gone by
+for LIMIT_SECONDS can't miss what was revoked longer ago than that: one second after the revoking
+call was answered nothing is accepted that it withdrew. A view that nobody has confirmed for so
+long, or that holds a list past its nextUpdate, refuses everybody rather than guess.
 
-One thread learns and confirms, another one checks requests: who checks takes what is there, which
-is replaced whole. Who changes it holds a lock.
+One thread learns and confirms, another one checks requests: the one that checks takes what is
+there, which is replaced whole; the one that changes it holds a lock.
 """
 
 import threading
@@ -32,7 +32,7 @@ from gatepost.trust.tls import read_trusted
 LIMIT_SECONDS = 1.0
 
 Cut = Callable[[Callable[[Certificate], bool]], object]
-"""Ends what the certificates that this says yes to have open."""
+"""A function that ends what those certificates have open to which the given function says yes."""
 
 
 def must_end(certificate: Certificate, is_out: Callable[[Certificate], bool]) -> bool:
@@ -49,14 +49,15 @@ class NotBelieved(Exception):
 
 
 class Revoked:
-    """The view of one process. `version` changes with what it holds."""
+    """The view of one process. Its `version` changes with what it holds."""
 
     def __init__(self, trusted: Iterable[x509.Certificate], clock: Clock) -> None:
         self._issuers = _by_key(trusted)
         self._clock = clock
         self._lists: dict[str, SignedList] = {}
         self._newest: list[str] = []
-        """Whose lists the newest state has. Those of others still count, but may grow old."""
+        """The issuers whose lists the newest state has. Those of others still count, but may grow
+        old."""
         self._confirmed = self._good_until = -inf
         self._cuts: list[Cut] = []
         self._changing = threading.Lock()
@@ -65,17 +66,18 @@ class Revoked:
 
     @property
     def pins(self) -> object:
-        """Whom it trusts; another object when that is changed."""
+        """The issuers that it trusts; another object when these are changed."""
         return self._issuers
 
     def when_revoked(self, cut: Cut) -> None:
-        """From now on it is called, on the loop that runs here, whenever a new list has been
+        """Have `cut` called from now on, on the loop that runs here, whenever a new list has been
         learned of."""
         self._cuts.append(at_home(cut))
 
     def trust(self, trusted: Iterable[x509.Certificate]) -> None:
-        """Others are pinned from now on. Of who is no more, neither certificates nor lists count;
-        whose list isn't here yet has it with the next that somebody brings."""
+        """Pin other issuers from now on. Neither certificates nor lists count of an issuer that is
+        no longer pinned; one whose list isn't here yet has it with the next that somebody
+        brings."""
         with self._changing:
             self._issuers = _by_key(trusted)
             self._lists = {one: of for one, of in self._lists.items() if one in self._issuers}
@@ -83,19 +85,19 @@ class Revoked:
             self._gather()
 
     def learn(self, state: Revocations) -> None:
-        """Reads and takes it at once: for when nobody waits."""
+        """Read a state and take it at once: for when nobody waits."""
         self.take(self.read(state))
 
     def read(self, state: Revocations) -> dict[str, SignedList]:
-        """Each issuer's list, verified; what nobody that we trust has signed is left out. In any
-        thread: long lists take long."""
+        """Return each issuer's list, verified, without what nobody that we trust has signed. It may
+        run in any thread, as long lists take long."""
         issuers, ours = self._issuers, {one.der: (who, one) for who, one in self._lists.items()}
         pairs = (ours.get(der) or read_list(der, issuers) for der in state.crls)
         return dict(pair for pair in pairs if pair)
 
     def take(self, lists: Mapping[str, SignedList]) -> int:
-        """The version that has them. Raises NotBelieved, and keeps what it has, unless all of it
-        can be believed."""
+        """Take these lists, and return the version that has them. Raise NotBelieved, and keep what
+        is there, unless all of them can be believed."""
         with self._changing:
             changed = self._take(lists)
             version = self.version
@@ -124,21 +126,23 @@ class Revoked:
         self.version += 1
 
     def confirm(self, asked: float) -> None:
-        """A source that was asked at this (monotonic) time knows nothing newer."""
+        """Note that a source that was asked at this (monotonic) time knows nothing newer."""
         with self._changing:
             self._confirmed = max(self._confirmed, asked)
             self._good_until = self._confirmed + min(LIMIT_SECONDS, self.seconds_left)
 
     def is_revoked(self, certificate: Certificate) -> bool:
-        """By its serial on its issuer's own list: on another's, the same serial is somebody else's.
-        One of a CA that isn't ours is on each of our lists, by a number that is its own."""
+        """Return whether a certificate is revoked: by its serial, on its issuer's own list, as on
+        another's the same serial is somebody else's. One of a CA that isn't ours is on each of our
+        lists, by a number that is its own."""
         of = self._lists.get(certificate.issuer)
         if of is not None and certificate.serial in of.serials:
             return True
         return certificate.listed_number in self.serials
 
     def refusal(self, certificate: Certificate) -> str | None:
-        """Why nobody may go on with this certificate, however old this view may be."""
+        """Return why nobody may go on with this certificate, however old this view may be; None if
+        there is no reason."""
         if self.is_revoked(certificate):
             return "it was revoked"
         if certificate.issuer not in self._issuers:
@@ -146,8 +150,8 @@ class Revoked:
         return None
 
     def check(self, certificate: Certificate, *, is_ours: bool = True) -> None:
-        """Raises unless we are sure that this certificate is not revoked. For one that isn't ours,
-        the caller must know its CA."""
+        """Check that we are sure that this certificate is not revoked, or raise. For one that isn't
+        ours, the caller must know its CA."""
         if self.is_revoked(certificate):
             raise RevokedCertificate()
         if time.monotonic() > self._good_until:
@@ -157,7 +161,7 @@ class Revoked:
 
     @property
     def problem(self) -> str | None:
-        """Why this view refuses everybody; None if it doesn't."""
+        """The reason for which this view refuses everybody; None if it doesn't."""
         now = time.monotonic()
         if now <= self._good_until:
             return None
@@ -169,7 +173,7 @@ class Revoked:
 
     @property
     def age_seconds(self) -> float:
-        """Of the oldest list that counts."""
+        """The age of the oldest list of the newest state."""
         made = min((self._lists[one].made_ms for one in self._newest), default=0)
         return (self._clock.now_ms() - made) / 1000
 
@@ -183,7 +187,7 @@ class Revoked:
 
 
 def open_view(ca_file: Path, clock: Clock) -> Revoked:
-    """One that believes who is pinned in this file."""
+    """Return a view that believes the issuers that are pinned in this file."""
     return Revoked(read_trusted(ca_file), clock)
 
 
@@ -192,6 +196,6 @@ def _by_key(trusted: Iterable[x509.Certificate]) -> dict[str, x509.Certificate]:
 
 
 def key_id(certificate: x509.Certificate) -> str:
-    """What a certificate's holder is called by what he signs."""
+    """Return the key id by which what a certificate's holder has signed names him."""
     with reading("the CA certificate"):
         return x509.SubjectKeyIdentifier.from_public_key(certificate.public_key()).digest.hex()

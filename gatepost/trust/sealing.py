@@ -1,4 +1,5 @@
-"""Sealing at the edge: to the main server's public key, so that the edge cannot read back (I7).
+"""Seals messages at the edge, to the main server's public key, so that the edge cannot read back
+(I7).
 
 A context is a random secret, encapsulated by HPKE (RFC 9180) to the current sealing key; it lives
 in memory for a minute at most and must be made after a fork. Each message has a key of its own,
@@ -42,7 +43,8 @@ class SealingKey:
     kid: bytes
     public: bytes
     use_until: int
-    """No message with a later id is sealed to it. Milliseconds since the epoch."""
+    """The last time, in milliseconds since the epoch, whose ids are sealed to it: no message with a
+    later id is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ class Sealed:
 
 
 def additional_data(message_id: UUID, client_id: str, domain: str) -> bytes:
-    """What a sealed content is bound to. Names hold no NUL, so the parts can't run together."""
+    """Return what a sealed content is bound to. Names hold no NUL, so the parts can't run
+    together."""
     return b"\0".join((message_id.bytes, client_id.encode(), domain.encode()))
 
 
@@ -65,7 +68,7 @@ def message_key(secret: bytes, message_id: UUID) -> bytes:
 
 
 class Sealer:
-    """Seals under the given key; renews its context by age, by key and by process."""
+    """A sealer under the given keys, which renews its context by age, by key and by process."""
 
     def __init__(self) -> None:
         self._key: SealingKey | None = None

@@ -1,4 +1,4 @@
-"""A signed list of revoked certificates (CRL), read and verified.
+"""Reads and verifies signed lists of revoked certificates (CRLs).
 
 Lists may be long: 50,000 entries are two megabytes. Reading one takes a fifth of a second, and no
 step of it holds the interpreter for longer than some milliseconds, so that it can be left to a
@@ -33,11 +33,13 @@ class SignedList:
     serials: frozenset[str]
     made_ms: int
     until_ms: int
-    """A list that promises no successor is good for nothing: 0."""
+    """The time until which it holds; 0 if it promises no successor, as it is good for nothing
+    then."""
 
 
 def read_list(der: bytes, issuers: Mapping[str, x509.Certificate]) -> tuple[str, SignedList] | None:
-    """The list and its issuer's key; None unless one of these has signed it.
+    """Return the id of the issuer's key and the list; None unless one of these issuers has signed
+    it.
 
     The bytes come from whoever can write to Redis: whatever is wrong with them, it is no list.
     """
@@ -57,7 +59,8 @@ def read_list(der: bytes, issuers: Mapping[str, x509.Certificate]) -> tuple[str,
 
 
 def _has_signed(issuer: x509.Certificate, crl: x509.CertificateRevocationList, der: bytes) -> bool:
-    """cryptography's own check writes the list anew first, which takes longer than all the rest."""
+    """Return whether this issuer has signed the list. cryptography's own check isn't used, as it
+    writes the list anew first, which takes longer than all the rest."""
     key, algorithm = key_of(issuer), signed_by(crl)
     if crl.issuer != issuer.subject or algorithm is None:
         return False
@@ -71,14 +74,16 @@ def _has_signed(issuer: x509.Certificate, crl: x509.CertificateRevocationList, d
 
 
 def _signed_part(der: bytes) -> bytes:
-    """The first element of the sequence that a list is, as it stands there (RFC 5280, 5.1)."""
+    """Return the first element of the sequence that a list is, as it stands there (RFC 5280,
+    5.1)."""
     begin, _ = _content(der, 0)
     _, end = _content(der, begin)
     return der[begin:end]
 
 
 def _content(der: bytes, at: int) -> tuple[int, int]:
-    """Where the content of the element at this place begins and ends; it has been parsed before."""
+    """Return where the content of the element at this place begins and ends; it has been parsed
+    before."""
     length, begin = der[at + 1], at + 2
     if length >= 0x80:
         octets = length & 0x7F

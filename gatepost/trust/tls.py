@@ -1,5 +1,5 @@
-"""TLS contexts: version 1.3 only, keys from elliptic curves only, a certificate from both sides, no
-resumption.
+"""Makes TLS contexts: version 1.3 only, keys from elliptic curves only, a certificate from both
+sides, no resumption.
 
 A session resumed by ticket would skip every check of the certificate, so servers issue no tickets.
 A caller requires the role of the server that it calls, in the handshake, before a byte is sent
@@ -37,8 +37,8 @@ class TlsFiles:
 def server_context(
     files: TlsFiles, refused: Callable[[str], None], anchors: Iterable[bytes] = ()
 ) -> ssl.SSLContext:
-    """For a port that only certificates of our CA may use, and of these that aren't ours (DER);
-    `refused` hears why one was turned away."""
+    """Return the context of a port that only certificates of our CA may use, and of these `anchors`
+    (DER), which aren't ours; `refused` hears why one was turned away."""
     context = browser_context(files, refused)
     context.verify_mode = ssl.CERT_REQUIRED
     _trust(context, anchors)
@@ -46,7 +46,8 @@ def server_context(
 
 
 def browser_context(files: TlsFiles, refused: Callable[[str], None]) -> ssl.SSLContext:
-    """For the port that browsers come to: people have no certificates, they sign in."""
+    """Return the context of the port that browsers come to: people have no certificates, they sign
+    in."""
     context = _context(ssl.PROTOCOL_TLS_SERVER, files)
     context.num_tickets = 0
     check_curves(context)
@@ -55,13 +56,15 @@ def browser_context(files: TlsFiles, refused: Callable[[str], None]) -> ssl.SSLC
 
 
 Refusal = Callable[[Certificate], str | None]
-"""Why a certificate that TLS has verified is refused all the same; None if it isn't."""
+"""A function that says why a certificate that TLS has verified is refused all the same; None if it
+isn't."""
 
 
 def client_context(
     files: TlsFiles, expect: Role | None = None, refusal: Refusal = lambda _: None
 ) -> ssl.SSLContext:
-    """For calls to a server whose certificate must carry the role `expect`, and be unrefused."""
+    """Return the context for calls to a server whose certificate must carry the role `expect`, and
+    be unrefused."""
     context = _context(ssl.PROTOCOL_TLS_CLIENT, files)
     if expect is not None:
         context.sslobject_class = _expecting(ssl.SSLObject, expect, refusal)
@@ -70,7 +73,8 @@ def client_context(
 
 
 def read_trusted(ca_file: Path) -> list[x509.Certificate]:
-    """The CA certificates that are pinned: of roots, and of the intermediates that sign for us."""
+    """Return the CA certificates that are pinned: those of roots, and of the intermediates that
+    sign for us."""
     with _usable(ca_file):
         found = read_certificates(ca_file.read_bytes())
         for one in found:
@@ -79,19 +83,20 @@ def read_trusted(ca_file: Path) -> list[x509.Certificate]:
 
 
 def check_files(files: TlsFiles) -> None:
-    """Raises ConfigurationError if they can't be used, or don't belong together."""
+    """Check the files; raise ConfigurationError if they can't be used, or don't belong together."""
     _context(ssl.PROTOCOL_TLS_CLIENT, files)
 
 
 def check_shown(files: TlsFiles) -> None:
-    """The same of a port's, which must also keep to the groups that it is told."""
+    """Check the files of a port in the same way, and that it keeps to the groups that it is
+    told."""
     browser_context(files, lambda _: None)
 
 
 class Port(ssl.SSLContext):
-    """What an event loop is given once, to listen with: each handshake begins with the context that
-    was made last, and what is open goes on with its own. So what is trusted no more is forgotten,
-    which OpenSSL does in no context."""
+    """The context that an event loop is given once, to listen with: each handshake begins with the
+    context that was made last, and what is open goes on with its own. So what is trusted no more is
+    forgotten, which OpenSSL does in no context."""
 
     def __new__(cls, _make: Callable[[], ssl.SSLContext]) -> Self:
         return super().__new__(cls, ssl.PROTOCOL_TLS_SERVER)
@@ -102,7 +107,8 @@ class Port(ssl.SSLContext):
         self.verify_mode = self.current.verify_mode
 
     def renew(self) -> None:
-        """Raises ConfigurationError, and then changes nothing."""
+        """Make the context anew; raise ConfigurationError, and change nothing, if it can't be
+        made."""
         self.current = self._make()
 
     def wrap_bio(self, *args: Any, **kwargs: Any) -> ssl.SSLObject:
@@ -110,11 +116,12 @@ class Port(ssl.SSLContext):
 
 
 def _reporting(refused: Callable[[str], None]) -> type[ssl.SSLObject]:
-    """Under uvloop a failed handshake reaches no log, so the TLS object itself reports it. And both
-    event loops drop what a failed handshake still has to say, so that a client would see nothing
-    but a lost connection and could not know whether its message was taken: of a certificate, and of
-    what keys are exchanged by, "wants to read" is answered first, which sends the alert, and the
-    failure the next time. Who doesn't speak TLS at all is hung up on at once.
+    """Return a class of TLS objects that report a failed handshake themselves, as under uvloop it
+    reaches no log. And both event loops drop what a failed handshake still has to say, so that a
+    client would see nothing but a lost connection and could not know whether its message was taken:
+    so after the failure of a certificate, or of what keys are exchanged by, "wants to read" is
+    answered first, which sends the alert, and the failure the next time. A peer that doesn't speak
+    TLS at all is hung up on at once.
     """
 
     class Reporting(ssl.SSLObject):
@@ -137,7 +144,8 @@ def _reporting(refused: Callable[[str], None]) -> type[ssl.SSLObject]:
                 raise ssl.SSLWantReadError from None
 
         def getpeercert(self, binary_form: bool = False) -> Any:
-            """Event loops ask for it when the handshake is over; a failure would reach no log."""
+            """Return the peer's certificate, and report if it can't be read. Event loops ask for it
+            when the handshake is over; a failure would reach no log."""
             try:
                 return super().getpeercert(binary_form)
             except ValueError:
@@ -148,7 +156,7 @@ def _reporting(refused: Callable[[str], None]) -> type[ssl.SSLObject]:
 
 
 _TOLD = ("certificate", "key share", "groups")
-"""What a peer is told of its handshake, as OpenSSL's reasons name it."""
+"""The words in OpenSSL's reasons for the failures of a handshake that the peer is told of."""
 
 
 def _expecting(base: Any, role: Role, refusal: Refusal) -> Any:
@@ -191,7 +199,7 @@ def _trust(context: ssl.SSLContext, anchors: Iterable[bytes]) -> None:
 
 @contextmanager
 def _usable(*paths: Path | str) -> Iterator[None]:
-    """Says what can't be used, and why."""
+    """Raise ConfigurationError that says what can't be used, and why, if something fails."""
     try:
         yield
     except (OSError, ssl.SSLError, ValueError, Unreadable) as error:

@@ -1,1 +1,1 @@
-"""What crosses a boundary between two of our programs, in the form in which it does."""
+"""The forms of what crosses a boundary between two of our programs."""

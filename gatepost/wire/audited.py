@@ -1,7 +1,8 @@
-"""What the portal and the main server say to each other of the audit log; times are ISO 8601, UTC.
+"""The forms in which the portal and the main server speak of the audit log; times are ISO 8601,
+UTC.
 
-Unknown fields are refused by who is called, and passed over by who asks: the main server may be the
-newer one.
+Unknown fields are refused by the side that is called, and passed over by the one that asks: the
+main server may be the newer one.
 """
 
 import msgspec
@@ -13,14 +14,15 @@ class Detail(msgspec.Struct, frozen=True):
 
 
 class AuditAction(msgspec.Struct, frozen=True):
-    """One that can be searched for."""
+    """An action that can be searched for."""
 
     action: str
     in_words: str
 
 
 class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """Who did what to what. `number` is its place in the chain, for those who see all of it."""
+    """An entry of the audit log: who did what to what. `number` is its place in the chain, for
+    those who see all of it."""
 
     number: int | None
     at: str
@@ -35,8 +37,8 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuditPage(msgspec.Struct, frozen=True):
-    """`before` asks for the next page. `looked_back_to` is there where this one isn't full, though
-    older entries were not looked at yet."""
+    """A page of entries; `before` asks for the next one. `looked_back_to` is there where this page
+    isn't full, though older entries were not looked at yet."""
 
     entries: list[AuditEntry]
     before: str | None
@@ -60,6 +62,6 @@ class AuditCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuditChecks(msgspec.Struct, frozen=True):
-    """The latest one; None if nobody has asked for any."""
+    """The latest check; None if nobody has asked for any."""
 
     check: AuditCheck | None

@@ -14,7 +14,7 @@ from gatepost.trust.identity import Identity, Role
 from gatepost.trust.sealing import SealingKey
 
 TIME_HEADER = "x-gatepost-time"
-"""The main server's time in milliseconds, on each answer about the bundle."""
+"""The header with the main server's time in milliseconds, on each answer about the bundle."""
 
 
 class KnownClient(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -34,8 +34,8 @@ class KnownClient(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 class KnownDomain(msgspec.Struct, frozen=True):
-    """A domain, the queue in which its messages wait (None: the default one), and how many may.
-    While its intake is paused, nothing is taken of it."""
+    """A domain, the queue in which its messages wait (None: the default one), and how many may
+    wait. While its intake is paused, none of its messages are taken."""
 
     name: str
     queue: str | None
@@ -58,7 +58,7 @@ class KnownAnchor(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 class Bundle(msgspec.Struct, frozen=True, kw_only=True):
     sealing_key: SealingKey
     mac_key: bytes
-    """Names Idempotency-Keys and payloads without showing them. It opens nothing."""
+    """The key that names Idempotency-Keys and payloads without showing them. It opens nothing."""
     domains: list[KnownDomain]
     clients: list[KnownClient]
     anchors: list[KnownAnchor] = []

@@ -1,4 +1,5 @@
-"""What is sealed: the number and the body of a message. Only the main server ever decodes it."""
+"""The content that is sealed: the number and the body of a message. Only the main server ever
+decodes it."""
 
 import msgspec
 

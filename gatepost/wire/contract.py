@@ -21,7 +21,7 @@ Attempt = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 
 
 class Result(StrEnum):
-    """What has become of a delivery, in the ledger's eyes."""
+    """The result of a delivery, in the ledger's eyes."""
 
     DELIVERED = "delivered"
     ALREADY = "already"
@@ -31,7 +31,8 @@ class Result(StrEnum):
     ERASED = "erased"
     REFUSED = "refused"
     HELD = "held"
-    """It has time left, and its queue is paused: nothing has become of it."""
+    """The result of a message that has time left, and whose queue is paused: nothing has become of
+    it."""
 
 
 class DeliveryOffer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -40,9 +41,10 @@ class DeliveryOffer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     envelope: msgspec.Raw = NO_ENVELOPE
     """The envelope as it lay in the queue; it is looked into only by the one who may open it."""
     traceparent: str = ""
-    """Of the attempt, where the message's trace is recorded."""
+    """The attempt's trace context, where the message's trace is recorded."""
     held: bool = False
-    """Its queue is paused: it may end, as its time is over there, and is not to be delivered."""
+    """True if its queue is paused: it may end, as its time is over there, and is not to be
+    delivered."""
 
 
 class DeliverRequest(msgspec.Struct, frozen=True):
@@ -61,13 +63,14 @@ class DeliverAnswer(msgspec.Struct, frozen=True):
 
 
 class Registered(StrEnum):
-    """What has become of a registration."""
+    """The result of a registration."""
 
     REGISTERED = "registered"
     DUPLICATE = "duplicate"
-    """Another message of the same Idempotency-Key came first: `original` says which."""
+    """The result where another message of the same Idempotency-Key came first; `original` is that
+    one."""
     CONFLICT = "conflict"
-    """The key was used for another payload."""
+    """The result where the key was used for another payload."""
     EXPIRED = "expired"
     REFUSED = "refused"
 
@@ -75,7 +78,7 @@ class Registered(StrEnum):
 class RegisterRequest(msgspec.Struct, frozen=True):
     envelopes: list[msgspec.Raw]
     queue_skipped: bool = False
-    """The queue does not answer, so only the ledger is being asked to keep these."""
+    """True if the queue does not answer, so that only the ledger is asked to keep these."""
 
 
 class RegisterResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -89,7 +92,7 @@ class RegisterAnswer(msgspec.Struct, frozen=True):
 
 
 class Settlement(StrEnum):
-    """How an attempt ended that did not deliver."""
+    """The end of an attempt that did not deliver."""
 
     RETRY = "retry"
     FAILED = "failed"
@@ -104,9 +107,9 @@ class SettleItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ended_at: Ms
     due_at: Ms | None = None
     generation: Annotated[int, Meta(ge=0)] = 0
-    """Of the delivery: how often the message had been redriven by then."""
+    """The generation of the delivery: how often the message had been redriven by then."""
     envelope: msgspec.Raw = NO_ENVELOPE
-    """With a failure, so that a message that was never registered leaves its row."""
+    """The envelope, with a failure, so that a message that was never registered leaves its row."""
 
 
 class SettleRequest(msgspec.Struct, frozen=True):
@@ -114,8 +117,8 @@ class SettleRequest(msgspec.Struct, frozen=True):
 
 
 class QueueNames(msgspec.Struct, frozen=True):
-    """The queues to be served; None stands for the default one. From those that are `paused`, by
-    their whole names, nothing is delivered: all else goes on there."""
+    """The queues to be served; None stands for the default one. Nothing is delivered from those
+    that are `paused`, which are given by their whole names: all else goes on there."""
 
     queues: list[str | None]
     paused: list[str] = []

@@ -1,7 +1,7 @@
-"""What the portal and the main server say to each other of domains; times are ISO 8601, UTC.
+"""The forms in which the portal and the main server speak of domains; times are ISO 8601, UTC.
 
-Unknown fields are refused by who is called, and passed over by who asks: the main server may be the
-newer one.
+Unknown fields are refused by the side that is called, and passed over by the one that asks: the
+main server may be the newer one.
 """
 
 import msgspec
@@ -10,7 +10,7 @@ USUAL_RETENTION_DAYS = 30
 
 
 class DomainSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """All that can be set. Without a prefix messages wait in the queue that domains share,
+    """The settings of a domain. Without a prefix its messages wait in the queue that domains share,
     without days they are kept for as long as is usual. `time_zone` is that of its people who have
     chosen none themselves; without one it is UTC."""
 
@@ -25,7 +25,7 @@ class NewDomain(DomainSettings, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 class Disabling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Why: for the audit log."""
+    """The reason for which a domain is disabled, for the audit log."""
 
     reason: str = ""
 

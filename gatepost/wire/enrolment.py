@@ -1,4 +1,4 @@
-"""Enrolling with a token: how a partner proves to have been given it, without ever sending it.
+"""The tokens of enrolment, which a partner proves to have been given without ever sending them.
 
 A token is 16 random bytes, and the beginning of the root's fingerprint. A key pair follows from the
 random bytes; the ledger keeps a hash of its public half, so that nobody who reads the ledger could
@@ -30,13 +30,13 @@ _GROUPS = re.compile(r"[\s-]+")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What the partner is given. `pin` is the beginning of the SHA-256 of the root, DER."""
+    """A token that a partner is given. `pin` is the beginning of the SHA-256 of the root, DER."""
 
     secret: bytes
     pin: bytes
 
     def __str__(self) -> str:
-        """Groups of four, so that it can be read out."""
+        """Return the token in groups of four, so that it can be read out."""
         text = base64.b32encode(self.secret + self.pin).decode().rstrip("=")
         return "-".join(text[at : at + 4] for at in range(0, len(text), 4))
 
@@ -51,7 +51,7 @@ class Token:
         return self._key().sign(_SIGNED + csr)
 
     def fits(self, root: bytes) -> bool:
-        """Whether this is the root (DER) that the token was made under."""
+        """Return whether this is the root (DER) that the token was made under."""
         return sha256(root).digest()[:_PIN_BYTES] == self.pin
 
     def _key(self) -> Ed25519PrivateKey:
@@ -64,7 +64,8 @@ def new_token(root: bytes) -> Token:
 
 
 def parse_token(text: str) -> Token:
-    """As it was shown; case, blanks and dashes don't matter. Raises ValueError."""
+    """Return a token from the text that was shown; case, blanks and dashes don't matter. Raise
+    ValueError if it is none."""
     plain = _GROUPS.sub("", text).upper()
     try:
         raw = base64.b32decode(plain + "=" * (-len(plain) % 8))
@@ -76,7 +77,7 @@ def parse_token(text: str) -> Token:
 
 
 def token_hash(public_key: bytes) -> bytes:
-    """What the ledger knows a token by."""
+    """Return the hash that the ledger knows a token by."""
     return sha256(_INFO + public_key).digest()
 
 

@@ -31,7 +31,7 @@ class Envelope(
     queue: Annotated[str, Meta(pattern=r"\A[!-~]{1,160}\Z")]
     cert_fingerprint: Fingerprint
     queued_at: Ms
-    """Milliseconds since the epoch, as all times inside."""
+    """Milliseconds since the epoch, as are all times of an envelope."""
     expires_at: Ms
     sealed: bytes
     request_id: str
@@ -42,9 +42,9 @@ class Envelope(
     payload_mac: Mac | None = None
     priority: Annotated[int, Meta(ge=1, le=10)] = 5
     due_at: Ms | None = None
-    """Not before then; None is at once."""
+    """The time before which it is not delivered; None is at once."""
     ordering_mac: Mac | None = None
-    """MAC of the ordering key: behind those of the same one that came earlier."""
+    """MAC of the ordering key: the message goes behind those of the same key that came earlier."""
 
     def __post_init__(self) -> None:
         if self.message_id.version != 7 or id_ms(self.message_id) > LAST_MS:
@@ -60,7 +60,7 @@ def encode(envelope: Envelope) -> bytes:
 
 
 def decode(data: bytes | bytearray) -> Envelope:
-    """Raises Undecodable for what isn't an envelope."""
+    """Return an envelope from its encoding; raise Undecodable for what isn't one."""
     return _decode(data)
 
 
@@ -74,8 +74,8 @@ _decode_trace = json_decoder(_Trace)
 
 
 def trace_of(data: bytes) -> dict[str, str]:
-    """What an encoded envelope is found by in logs and traces, and counted by; nothing else is
-    read."""
+    """Return what an encoded envelope is found by in logs and traces, and counted by; nothing else
+    is read."""
     try:
         trace = _decode_trace(data)
     except Undecodable:

@@ -1,8 +1,9 @@
-"""What the portal and the main server say to each other of certificates and of those who hold them;
-times are ISO 8601, UTC.
+"""The forms in which the portal and the main server speak of certificates and of those who hold
+them; times are ISO 8601, UTC.
 
-Unknown fields are refused by who is called, and passed over by who asks: the main server may be the
-newer one. Orders are the same for administrators who come with a certificate.
+Unknown fields are refused by the side that is called, and passed over by the one that asks: the
+main server may be the newer one. Orders are the same for administrators who come with a
+certificate.
 """
 
 from typing import Annotated
@@ -16,7 +17,8 @@ from gatepost.trust.revocation import Reason
 
 
 class CertificateOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`client_id` is name, name.domain or domain:name. Without a request, the key is made here."""
+    """An order of a certificate. `client_id` is name, name.domain or domain:name. Without a
+    request, the key is made here."""
 
     client_id: str
     role: Role = Role.CLIENT
@@ -28,7 +30,7 @@ class CertificateOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RenewalOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One more like it. Without a request, the key is made here."""
+    """An order of one more certificate like another. Without a request, the key is made here."""
 
     csr: str | None = None
     pkcs12_password: str | None = None
@@ -49,7 +51,7 @@ class Registration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One of the first three says which."""
+    """The certificates that are to be changed; one of the first three fields says which."""
 
     client_id: str | None = None
     serial: str | None = None
@@ -77,7 +79,8 @@ class ClientChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
-    """In a list. `origin` and what follows isn't known of those from before it was noted."""
+    """A certificate in a list. `origin` and what follows isn't known of those from before it was
+    noted."""
 
     serial: str
     fingerprint: str | None
@@ -86,7 +89,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     role: str
     name: str
     status: str
-    """intended, active, held, revoked or expired."""
+    """One of intended, active, held, revoked and expired."""
     issuer: str | None
     not_before: str
     not_after: str
@@ -95,7 +98,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None
     usage: str | None
     origin: str | None
-    """issued, enrolled, renewed or registered."""
+    """One of issued, enrolled, renewed and registered."""
     actor: str | None
     predecessor: str | None
     anchor: str | None
@@ -103,12 +106,13 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CertificateDetail(Certificate, frozen=True, kw_only=True):
-    """One, with what it takes more than its row to say."""
+    """A certificate, with what it takes more than its row to say."""
 
     hosts: list[str]
     successors: list[str]
     last_used_at: str | None
-    """When it sent the latest of its client's last messages; None if others did, or nobody."""
+    """The time at which it sent the latest of its client's last messages; None if another or none
+    did."""
     pem: str | None
 
 
@@ -118,7 +122,8 @@ class CertificatePage(msgspec.Struct, frozen=True):
 
 
 class IssuedCertificate(msgspec.Struct, frozen=True, kw_only=True):
-    """`key` or `pkcs12` (base64) if the key was made here: it is here and nowhere else."""
+    """A certificate that was issued, with its `key` or `pkcs12` (base64) if the key was made here:
+    it is here and nowhere else."""
 
     cert: str
     key: str | None
@@ -131,7 +136,7 @@ class IssuedCertificate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Changed(msgspec.Struct, frozen=True, kw_only=True):
-    """What was revoked, held or released; or, after a dry run, would be."""
+    """The certificates that were revoked, held or released or, after a dry run, would be."""
 
     serials: list[str]
     tokens_withdrawn: int
@@ -141,7 +146,8 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MadeToken(msgspec.Struct, frozen=True):
-    """Shown once, and kept nowhere. `url` is where it is good, if that is configured."""
+    """A token that was made, shown once and kept nowhere. `url` is where it is good, if that is
+    configured."""
 
     token: str
     identity: str
@@ -150,7 +156,7 @@ class MadeToken(msgspec.Struct, frozen=True):
 
 
 class KeptToken(msgspec.Struct, frozen=True, kw_only=True):
-    """By its hash."""
+    """A token as the ledger keeps it: `token` is its hash."""
 
     token: str
     identity: str
@@ -162,7 +168,7 @@ class KeptToken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeptTokens(msgspec.Struct, frozen=True):
-    """The latest first; `next` is where the ones before begin, if there are any."""
+    """Tokens, the latest first; `next` is where the ones before begin, if there are any."""
 
     tokens: list[KeptToken]
     next: str | None = None
@@ -184,7 +190,7 @@ class ClientPage(msgspec.Struct, frozen=True):
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """Whose last certificate for that use is over within `days`; 0 if it is over."""
+    """A holder whose last certificate for a use is over within `days`; 0 if it is over."""
 
     serial: str
     fingerprint: str
@@ -195,6 +201,6 @@ class Ending(msgspec.Struct, frozen=True):
 
 
 class Endings(msgspec.Struct, frozen=True):
-    """The next first."""
+    """The certificates that end soon, the next first."""
 
     certificates: list[Ending]

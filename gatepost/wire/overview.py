@@ -1,4 +1,4 @@
-"""What the portal shows of how the place does, as the main server says it.
+"""The overview of how the place does, as the main server tells it and the portal shows it.
 
 What a domain's administrator isn't told is None or empty, never zero: a figure of what they share
 with others would tell of these (I12). Times are ISO 8601, UTC.
@@ -8,16 +8,16 @@ import msgspec
 
 
 class Flow(msgspec.Struct, frozen=True):
-    """Messages of one kind. None where it wasn't known; `series` is oldest first."""
+    """The messages of one kind. None where it wasn't known; `series` is oldest first."""
 
     per_second: float | None
     count: int
-    """In the time that the series covers."""
+    """Messages in the time that the series covers."""
     series: list[float | None]
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
-    """What waits in the queues that are nobody else's."""
+    """The messages that wait in the queues that are nobody else's."""
 
     undelivered: int
     ready: int
@@ -27,12 +27,12 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     exposed: int
     oldest_ms: int
     limit: int | None
-    """Above which nothing more is taken from the domain."""
+    """The number above which nothing more is taken from the domain."""
     series: list[float | None]
 
 
 class Part(msgspec.Struct, frozen=True):
-    """Of the place. `state` is ok, trouble or unknown."""
+    """A part of the place. `state` is ok, trouble or unknown."""
 
     name: str
     state: str
@@ -50,7 +50,8 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OfDomain(msgspec.Struct, frozen=True, kw_only=True):
-    """`undelivered` and `oldest_ms` are of its queue, which it may share with others."""
+    """The figures of a domain. `undelivered` and `oldest_ms` are of its queue, which it may share
+    with others."""
 
     domain: str
     accepted: float | None
@@ -71,8 +72,8 @@ class ExpiresSoon(msgspec.Struct, frozen=True):
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """`domain` is None for who sees all of them. Without `waiting` the queue is shared, or Redis
-    doesn't answer: the part that is called Queue says which."""
+    """The overview of a domain; `domain` is None for somebody who sees all. Without `waiting` the
+    queue is shared, or Redis doesn't answer: the part that is called Queue says which."""
 
     at: str
     domain: str | None

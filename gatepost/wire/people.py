@@ -1,7 +1,7 @@
-"""What the portal and the main server say to each other of people and their sessions.
+"""The forms in which the portal and the main server speak of people and their sessions.
 
-Unknown fields are refused by who is called, and passed over by who asks: the main server may be the
-newer one.
+Unknown fields are refused by the side that is called, and passed over by the one that asks: the
+main server may be the newer one.
 """
 
 from enum import StrEnum
@@ -16,9 +16,9 @@ class UserRole(StrEnum):
 
 
 class SignIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`address` is where the browser is: too many tries from there are slowed down. `browser` is
-    what it was given when somebody signed in before, `before` the refresh token that it has: that
-    session ends when this one begins."""
+    """A try to sign in. `address` is where the browser is: too many tries from there are slowed
+    down. `browser` is what it was given when somebody signed in before, `before` the refresh token
+    that it has: that session ends when this one begins."""
 
     domain: str
     name: str
@@ -45,8 +45,8 @@ class ZoneChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """That who asks is the session's own person: a code of their authenticator, or their password
-    where they have none. `address` as in SignIn."""
+    """The proof that the one who asks is the session's own person: a code of their authenticator,
+    or their password where they have none. `address` is as in SignIn."""
 
     address: str
     password: str = ""
@@ -61,8 +61,9 @@ class Reset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Tokens(msgspec.Struct, frozen=True):
-    """`refresh_token` is None where the one that was shown stays good for a moment. `browser` is
-    for the browser to keep, and to show when somebody signs in: it knows this account."""
+    """The tokens of a session. `refresh_token` is None where the one that was shown stays good for
+    a moment. `browser` is for the browser to keep, and to show when somebody signs in: it knows
+    this account."""
 
     access_token: str
     refresh_token: str | None
@@ -70,14 +71,15 @@ class Tokens(msgspec.Struct, frozen=True):
 
 
 class KnownBrowser(msgspec.Struct, frozen=True):
-    """As `browser` of Tokens; it is somebody's of this domain."""
+    """A value for the browser to keep, as `browser` of Tokens; it knows an account of this
+    domain."""
 
     browser: str
     domain: str
 
 
 class Person(msgspec.Struct, frozen=True):
-    """Who has signed in, as the ledger knows them now; times are ISO 8601."""
+    """A person who has signed in, as the ledger knows them now; times are ISO 8601."""
 
     name: str
     domain: str
@@ -85,25 +87,27 @@ class Person(msgspec.Struct, frozen=True):
     client_ids: list[str]
     signed_in_at: str
     last_login_at: str | None
-    """The time before this one."""
+    """The time at which they signed in before this session."""
     time_zone: str | None = None
-    """That they have chosen themselves."""
+    """The time zone that they have chosen themselves."""
     second_step: bool = False
-    """Whether this session was begun with a code as well."""
+    """True if this session was begun with a code as well."""
     domain_time_zone: str | None = None
-    """In which they read times without one of their own."""
+    """The time zone in which they read times without one of their own."""
 
 
 class SecondStepCode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Of an authenticator or a recovery code, however it was typed; `address` as in SignIn."""
+    """A code of an authenticator, or a recovery code, however it was typed; `address` is as in
+    SignIn."""
 
     code: str
     address: str
 
 
 class SecondStep(msgspec.Struct, frozen=True):
-    """`demanded` of those who administer. While one is being set up, `key` is for typing and
-    `uri` for a picture; once it is on, nobody sees them again."""
+    """The state of a person's second step, which is `demanded` of those who administer. While one
+    is being set up, `key` is for typing and `uri` for a picture; once it is on, nobody sees them
+    again."""
 
     on: bool
     demanded: bool
@@ -113,7 +117,7 @@ class SecondStep(msgspec.Struct, frozen=True):
 
 
 class RecoveryCodes(msgspec.Struct, frozen=True):
-    """Shown once; each is good once."""
+    """The recovery codes of a person, shown once; each is good once."""
 
     codes: list[str]
 
@@ -126,14 +130,16 @@ class TokenKey(msgspec.Struct, frozen=True):
 
 
 class TokenKeys(msgspec.Struct, frozen=True):
-    """`now_ms` is the time by which tokens are minted: whoever verifies them goes by it, too."""
+    """The keys of access tokens. `now_ms` is the time by which tokens are minted: whoever verifies
+    them goes by it, too."""
 
     keys: list[TokenKey]
     now_ms: int | None = None
 
 
 class NewPerson(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`name` as alice@example.com, or alone for somebody of one's own domain."""
+    """A person to be added. `name` is as alice@example.com, or alone for somebody of one's own
+    domain."""
 
     name: str
     role: UserRole = UserRole.USER
@@ -141,14 +147,14 @@ class NewPerson(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RightsChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All that somebody may from now on."""
+    """All rights that somebody has from now on."""
 
     role: UserRole
     client_ids: list[str]
 
 
 class Account(msgspec.Struct, frozen=True):
-    """Somebody who may sign in, for those who administer them."""
+    """An account of somebody who may sign in, for those who administer it."""
 
     user_id: str
     name: str
@@ -159,11 +165,12 @@ class Account(msgspec.Struct, frozen=True):
     disabled_at: str | None
     last_login_at: str | None
     second_step: bool = False
-    """Whether they have an authenticator."""
+    """True if they have an authenticator."""
 
 
 class Accounts(msgspec.Struct, frozen=True):
-    """By domain and name; `next` is where the following ones begin, if there are any."""
+    """Accounts, ordered by domain and name; `next` is where the following ones begin, if there are
+    any."""
 
     accounts: list[Account]
     next: str | None = None

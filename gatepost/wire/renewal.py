@@ -1,4 +1,5 @@
-"""Renewing: what a holder signs with the key that it has, to have another one certified.
+"""Signs and verifies renewals: a holder signs with the key that it has, to have another one
+certified.
 
 Renewal goes over mutual TLS, for a partner through the proxy; but a proxy must not be able to renew
 for anybody. So the new request is signed by the old key as well.
@@ -16,10 +17,10 @@ from gatepost.trust.certificates import key_of
 _SIGNED = b"gatepost renewal v1\0"
 
 SURE_SECONDS = 2.5
-"""Who last heard so long ago which certificates there are can't tell whether one is unknown."""
+"""The age of a server's list of certificates above which it can't tell whether one is unknown."""
 SETTLED_SECONDS = 3.0
-"""So long a new certificate must have been taken until it is shown alone. Longer than the other:
-then whoever does not know it yet says so, and nobody refuses it."""
+"""The time for which a new certificate must have been taken before it is shown alone. It is longer
+than SURE_SECONDS: then whoever does not know it yet says so, and nobody refuses it."""
 
 
 def sign_renewal(key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey, csr: bytes) -> bytes:
@@ -43,6 +44,7 @@ def is_signed_by(certificate: x509.Certificate, signature: bytes, csr: bytes) ->
 
 
 def renewable_from(certificate: x509.Certificate) -> datetime:
-    """Two thirds of its life: early enough to be repeated for days, if it has to be."""
+    """Return the time from which a certificate is renewed, at two thirds of its life: early enough
+    to be repeated for days, if it has to be."""
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     return begin + (end - begin) * 2 / 3

@@ -1,21 +1,22 @@
-"""What the portal and the main server say to each other of how long messages are kept, and of legal
-holds; times are ISO 8601, UTC.
+"""The forms in which the portal and the main server speak of how long messages are kept, and of
+legal holds; times are ISO 8601, UTC.
 
-Unknown fields are refused by who is called, and passed over by who asks: the main server may be the
-newer one. Orders are the same for administrators who come with a certificate.
+Unknown fields are refused by the side that is called, and passed over by the one that asks: the
+main server may be the newer one. Orders are the same for administrators who come with a
+certificate.
 """
 
 import msgspec
 
 
 class HoldOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Why: for the audit log, and for who looks at the hold later."""
+    """The reason for a hold, for the audit log, and for whoever looks at the hold later."""
 
     reason: str
 
 
 class DaysOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A client's own days; None: as long as its domain's."""
+    """A client's own days; None for as long as its domain's."""
 
     retention_days: int | None
 
@@ -24,30 +25,30 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True):
     hold: str
     domain: str
     client_id: str | None
-    """None where it is on the whole domain."""
+    """The client; None where the hold is on the whole domain."""
     reason: str
     set_by: str
     set_by_in_words: str
     set_at: str
     may_lift: bool
-    """Whether who asks may."""
+    """True if the one who asks may lift it."""
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """For how long a domain's or a client's messages are kept, and what comes next."""
+    """The retention of a domain's or a client's messages, and what comes next."""
 
     domain: str
     client_id: str | None
     retention_days: int
     own_days: int | None
-    """None where it is as usual: of a client, as its domain's are."""
+    """The days of its own; None where they are as usual, for a client as its domain's are."""
     usual_days: int
-    """What it would be without its own."""
+    """The days that it would be without its own."""
     may_set: bool
     holds: list[Hold]
     next_day: str
-    """The messages of this day are the next to go …"""
+    """The day whose messages are the next to go …"""
     next_at: str
-    """… in the night after this moment; nothing goes while there is a hold."""
+    """… and the moment after which they go, in the night; nothing goes while there is a hold."""
     last_run_at: str | None
-    """When retention was last done whole; None if it never was."""
+    """The time at which retention was last done whole; None if it never was."""

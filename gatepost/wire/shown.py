@@ -1,14 +1,15 @@
-"""What the portal and the main server say to each other of messages; times are ISO 8601, UTC.
+"""The forms in which the portal and the main server speak of messages; times are ISO 8601, UTC.
 
-Unknown fields are refused by who is called, and passed over by who asks: the main server may be the
-newer one.
+Unknown fields are refused by the side that is called, and passed over by the one that asks: the
+main server may be the newer one.
 """
 
 import msgspec
 
 
 class Step(msgspec.Struct, frozen=True):
-    """Of a timeline. `kind` is done, trouble or next; `at` is None where nobody noted the time."""
+    """A step of a timeline. `kind` is done, trouble or next; `at` is None where nobody noted the
+    time."""
 
     kind: str
     at: str | None
@@ -17,7 +18,8 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the ledger knows of a message, but for what is in it; and its story, in words."""
+    """A message, with all that the ledger knows of it but what is in it; and its story, in
+    words."""
 
     message_id: str
     client_id: str
@@ -33,13 +35,13 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     queue: str
     duplicate_of: str | None
     readable: bool
-    """Whether anything is kept that could be opened."""
+    """True if anything is kept that could be opened."""
     why: str
     timeline: list[Step]
     registered: bool = True
-    """Whether the ledger has it; if not, all of this is what the queue knows."""
+    """True if the ledger has it; if not, all of this is what the queue knows."""
     as_of: str | None = None
-    """Of when it is, where that is long ago: a replica of the ledger lags behind."""
+    """The time that this is of, where that is long ago: a replica of the ledger lags behind."""
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,28 +61,29 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MessagePage(msgspec.Struct, frozen=True):
-    """`before` asks for the next page. `looked_back_to` is there where this one isn't full, though
-    older messages were not looked at yet."""
+    """A page of messages; `before` asks for the next one. `looked_back_to` is there where this page
+    isn't full, though older messages were not looked at yet."""
 
     messages: list[Listed]
     before: str | None
     looked_back_to: str | None
     kept_days: int | None = None
-    """For how many days such messages are kept; of different clients, the most."""
+    """Days for which such messages are kept; of different clients, the most."""
     kept_days_at_least: int | None = None
     as_of: str | None = None
-    """Of when it is, where that is long ago: a replica of the ledger lags behind."""
+    """The time that this is of, where that is long ago: a replica of the ledger lags behind."""
 
 
 class SenderSearch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A number, in a body: in an address it would be in logs and histories."""
+    """A search for a number, in a body: in an address it would be in logs and histories."""
 
     number: str
     domain: str | None = None
 
 
 class Sender(msgspec.Struct, frozen=True):
-    """What stands for a number in an address: its MACs, which say nothing to anybody else."""
+    """The value that stands for a number in an address: its MACs, which say nothing to anybody
+    else."""
 
     sender: str
 
@@ -90,7 +93,8 @@ class OpenOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OpenedMessage(msgspec.Struct, frozen=True):
-    """`sender_number` is masked, even here: who needs all of it has it from the partner."""
+    """A message that was opened. The number is masked, even here: whoever needs all of it has it
+    from the partner."""
 
     message_id: str
     sender_number_masked: str
@@ -105,14 +109,14 @@ class FailedReason(msgspec.Struct, frozen=True):
 
 
 class FailedReasons(msgspec.Struct, frozen=True):
-    """`counted_since` is there where there are more, from before."""
+    """The reasons of failures. `counted_since` is there where there are more, from before."""
 
     reasons: list[FailedReason]
     counted_since: str | None
 
 
 class MessageIds(msgspec.Struct, frozen=True):
-    """Those that were changed."""
+    """The ids of the messages that were changed."""
 
     message_ids: list[str]
 
@@ -127,7 +131,8 @@ class DiscardThese(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RedriveOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """All that match; dates as in lists. A dry run counts them, and changes nothing."""
+    """An order to redrive all messages that match; dates are as in lists. A dry run counts them,
+    and changes nothing."""
 
     reason: str | None = None
     client: str | None = None
@@ -139,7 +144,7 @@ class RedriveOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
 
 class Redrive(msgspec.Struct, frozen=True, kw_only=True):
-    """`redrive_id` and `state` are None after a dry run: there is none."""
+    """A redrive. `redrive_id` and `state` are None after a dry run: there is none."""
 
     redrive_id: str | None
     domain: str | None
@@ -155,6 +160,6 @@ class Redrive(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Redrives(msgspec.Struct, frozen=True):
-    """The latest first."""
+    """Redrives, the latest first."""
 
     redrives: list[Redrive]

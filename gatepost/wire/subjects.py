@@ -1,4 +1,4 @@
-"""What administrators' programs and the main server say to each other of a report for a data
+"""The forms in which administrators' programs and the main server speak of a report for a data
 subject; times are ISO 8601, UTC. No answer holds the number that was asked for but what was sent
 under it."""
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class SubjectOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whose messages are asked for."""
+    """The number whose messages are asked for."""
 
     number: str
 
@@ -15,7 +15,8 @@ class SubjectOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SubjectReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One that was asked for; `domains` says in which there were how many messages then."""
+    """A report that was asked for; `domains` says how many messages there were in each domain
+    then."""
 
     report_id: str
     asked_by: str
@@ -31,7 +32,7 @@ class SubjectReports(msgspec.Struct, frozen=True):
 
 
 class SubjectMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """Number and body are None where nobody can read them any more."""
+    """A message of a report. Its number and body are None where nobody can read them any more."""
 
     message_id: str
     client_id: str
@@ -50,7 +51,7 @@ class SubjectMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubjectPage(msgspec.Struct, frozen=True):
-    """`after` asks for the next page; without it, this is the last one."""
+    """A page of a report; `after` asks for the next one, and without it this is the last one."""
 
     report: SubjectReport
     messages: list[SubjectMessage]

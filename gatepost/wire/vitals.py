@@ -1,7 +1,7 @@
-"""Vitals: what each process says of itself, once a second, to whoever listens.
+"""The vitals that each process tells of itself, once a second, to whoever listens.
 
-They are published in Redis and kept nowhere: who has died says nothing, and a full Redis carries
-them as well. Totals count from the start of a process, so that a missed turn costs nothing.
+They are published in Redis and kept nowhere: a process that has died says nothing, and a full Redis
+carries them as well. Totals count from the start of a process, so that a missed turn costs nothing.
 """
 
 from datetime import timedelta
@@ -17,9 +17,10 @@ EVERY_SECONDS = 1.0
 MOST_BYTES = 256 * 1024
 MOST_DOMAINS = 1_000
 MOST_CHARACTERS = 1_000
-"""Of what there is to say of one check."""
+"""The most characters of what there is to say of one check."""
 ANSWERS_KEPT = timedelta(days=90)
-"""So long main servers keep what was said of answers, and the pipeline can conclude from it."""
+"""The time for which main servers keep what was said of answers, and the pipeline can conclude from
+it."""
 
 Name = Annotated[str, Meta(pattern=r"\A[a-z_]{1,32}\Z")]
 Detail = Annotated[str, Meta(max_length=MOST_CHARACTERS)]
@@ -28,8 +29,8 @@ Bound = Annotated[str, Meta(pattern=r"\A[0-9]{1,9}(\.[0-9]{1,3})?\Z")]
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """How long a proxy took to answer posts of one message, whatever the answer, since its start:
-    how many, how many of them were accepted, and how many took no longer than so many
+    """The answers of a proxy to posts of one message since its start, whatever the answer: how
+    many, how many of them accepted the message, and how many took no longer than so many
     milliseconds."""
 
     count: Annotated[int, Meta(ge=0)]
@@ -39,23 +40,24 @@ class Answered(msgspec.Struct, frozen=True):
 
 class Vitals(msgspec.Struct, frozen=True, kw_only=True):
     process: Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
-    """Drawn at its start: another that comes to have its number is not the same."""
+    """An id drawn at its start: another process that comes to have its number is not the same."""
     service: Name
     machine: Annotated[str, Meta(max_length=255)]
     pid: int
     version: Annotated[str, Meta(max_length=64)]
     up_ms: Ms
-    """Since its start, by a clock that nobody sets."""
+    """The time since its start, by a clock that nobody sets."""
     checks: dict[Name, tuple[bool, Detail | None]] = {}
-    """As /readyz shows them: whether it is ready by each, and what there is to say of it."""
+    """The checks as /readyz shows them: whether it is ready by each, and what there is to say of
+    it."""
     totals: dict[Name, dict[str, Annotated[int, Meta(ge=0)]]] = {}
-    """Of messages, by what was done with them and by domain."""
+    """Counts of messages, by what was done with them and by domain."""
     answered: Answered | None = None
     leaving: bool = False
 
 
 class Tally:
-    """Counts of one process, by domain. Of more domains than there can be, one sum."""
+    """The counts of one process, by domain, with one sum for all domains beyond MOST_DOMAINS."""
 
     def __init__(self) -> None:
         self.totals: dict[str, dict[str, int]] = {}

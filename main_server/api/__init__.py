@@ -1,1 +1,1 @@
-"""What the main server answers by HTTP. Nothing is decided here."""
+"""The HTTP interfaces of the main server. Nothing is decided here."""

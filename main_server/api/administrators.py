@@ -1,4 +1,4 @@
-"""How a request says who administers: by a program's certificate, or a person's session."""
+"""Dependencies that say who administers: by a program's certificate, or a person's session."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from main_server.people.users.viewer import Viewer
 
 
 def by_certificate(context: Context) -> Any:
-    """A dependency: who calls, if it is an administrator's program."""
+    """Return a dependency that gives who calls, if it is an administrator's program."""
     admin = allow(identify(context), Role.ADMIN)
 
     async def administrator(caller: Identity = admin) -> Administrator:
@@ -27,7 +27,7 @@ def by_certificate(context: Context) -> Any:
 
 
 def by_session(context: Context) -> Any:
-    """A dependency: who asks by way of the portal, if it is an administrator."""
+    """Return a dependency that gives who asks by way of the portal, if it is an administrator."""
     viewer = viewer_of(context, UserRole.ADMIN, UserRole.SUPER_ADMIN)
 
     async def administrator(asker: Viewer = viewer) -> Administrator:
@@ -37,7 +37,8 @@ def by_session(context: Context) -> Any:
 
 
 def _from(role: Role, dependency: Callable[..., Awaitable[Administrator]]) -> Any:
-    """It demands that role by itself, so a route needs nothing beside it."""
+    """Make a dependency that demands this role by itself, so that a route needs nothing beside
+    it."""
     dependency.roles = (role,)  # type: ignore[attr-defined]
     return Depends(dependency)
 
@@ -49,6 +50,6 @@ async def note_look(
     domain: str | None,
     details: Mapping[str, Any],
 ) -> None:
-    """A person who looks across the walls between domains is in the audit log."""
+    """Note in the audit log that a person looks across the walls between domains."""
     if asker.viewer is not None:
         await cross(context, asker.viewer, action, Asked(domain), dict(details))

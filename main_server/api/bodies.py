@@ -1,4 +1,4 @@
-"""Bodies of requests, strictly: unknown fields are refused, and so are wrong types."""
+"""Strict reading of requests' bodies: unknown fields are refused, and so are wrong types."""
 
 from typing import TypeVar
 
@@ -19,7 +19,8 @@ async def read(request: Request, kind: type[T]) -> T:
 
 
 def decode(body: bytes, kind: type[T]) -> T:
-    """Where and what is wrong, never what was sent: msgspec's own words would repeat it."""
+    """Decode a body; raise errors that say where and what is wrong, never what was sent: msgspec's
+    own words would repeat it."""
     try:
         return decode_said(body, kind)
     except msgspec.ValidationError as error:
@@ -29,7 +30,7 @@ def decode(body: bytes, kind: type[T]) -> T:
 
 
 def fields_of(kind: object) -> tuple[str, ...]:
-    """The names of all fields in it, for those that are typed almost right."""
+    """Return the names of all fields of a type, for those that are typed almost right."""
     if not isinstance(kind, type) or not issubclass(kind, msgspec.Struct):
         return ()
     return tuple(one.encode_name for one in msgspec.structs.fields(kind))

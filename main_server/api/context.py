@@ -1,4 +1,4 @@
-"""What one process of the main server works with, and how it knows its callers."""
+"""The resources that one process of the main server works with, and how it knows its callers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from main_server.store.replica.shown import Shown
 class Context:
     ledger: Ledger
     shown: Shown
-    """What people see is read by this, and nothing that decides."""
+    """The source of what people see, and of nothing that decides."""
     keyring: Keyring
     clock: Clock
     callers: Callers
@@ -38,12 +38,13 @@ class Context:
     queues: Queues
     overview: Collector
     second_step_demanded: bool
-    """Of those who administer."""
+    """True if those who administer can't do without a second step."""
     tracer: Tracer | None = None
 
 
 def identify(context: Context) -> Callable[[Request], Identity]:
-    """The caller's identity: what its certificate says, if the ledger knows that certificate."""
+    """Return a function that gives the caller's identity: what its certificate says, if the ledger
+    knows that certificate."""
 
     def of(request: Request) -> Identity:
         certificate: Certificate = request.scope[CERTIFICATE]

@@ -1,7 +1,8 @@
-"""How often one address may ask at the plain port, and how many are served at once.
+"""Limits of the plain port: how often one address may ask, and how many are served at once.
 
-Nobody proves there who he is. So guessing tokens is slow for who does it, and neither he nor a
-flood of questions takes the ledger from those who deliver messages. Each process counts for itself.
+Nobody proves there who they are. So guessing tokens is slow for whoever does it, and neither they
+nor a flood of questions take the ledger from those who deliver messages. Each process counts for
+itself.
 """
 
 import asyncio
@@ -26,12 +27,12 @@ class Peers:
         self._buckets = Buckets(rate, burst, "Too many requests from this address.", clock)
 
     def take(self, address: str) -> None:
-        """Raises RateLimited."""
+        """Take one request from the address's bucket; raise RateLimited if there is none left."""
         self._buckets.take(_network(address))
 
 
 class Turns:
-    """So many at once; so many more wait for theirs, and the rest is sent away."""
+    """Turns for so many at once; so many more wait for theirs, and the rest is sent away."""
 
     def __init__(self, at_once: int, waiting: int) -> None:
         self._free = asyncio.Semaphore(at_once)
@@ -39,7 +40,7 @@ class Turns:
 
     @asynccontextmanager
     async def one(self) -> AsyncIterator[None]:
-        """Raises Unavailable."""
+        """Take a turn, waiting for it if need be; raise Unavailable if too many wait."""
         if not self._room:
             raise Unavailable("Too many ask just now. Try again in a moment.")
         self._room -= 1

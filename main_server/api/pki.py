@@ -42,7 +42,7 @@ _CRL, _OCSP = b"application/pkix-crl", b"application/ocsp-response"
 _READ = ("GET", "HEAD")
 ENROLMENT_BYTES = 32 * 1024
 REQUESTS, ENROLMENTS = (100.0, 500), (1.0, 20)
-"""Of one address: a second, and at once after a silence."""
+"""Limits of one address: how many a second, and how many at once after a silence."""
 AT_ONCE, WAITING = 4, 100
 _KID = re.compile(r"\A[0-9a-f]{40}\Z")
 
@@ -85,7 +85,7 @@ class PkiApp:
         return behind(scope["client"][0], told, self._proxies)
 
     async def _find(self, path: str) -> tuple[bytes, bytes] | None:
-        """What is there, and of which type."""
+        """Return what is at this path, and its type; None if nothing is."""
         if path == "/ca.pem":
             return read_pins(self._ca.settings.folder), _PEM
         if path in ("/ca/root.pem", "/ca/intermediate.pem"):
@@ -130,7 +130,7 @@ class PkiApp:
     async def _run(
         self, work: Callable[Concatenate[Engine, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """At the ledger, when it is this request's turn."""
+        """Run work at the ledger, when it is this request's turn."""
         async with self._turns.one():
             return await self._ledger.run(work, *args, **kwargs)
 
@@ -152,7 +152,7 @@ def _known_as(scope: Scope, route: str, *methods: str) -> None:
 
 
 def _decode(said: str) -> bytes:
-    """Nonsense becomes a question that can't be read, and is answered as that."""
+    """Decode a question; nonsense becomes one that can't be read, and is answered as that."""
     try:
         return base64.b64decode(said, validate=True)[: ocsp.MAX_BYTES]
     except (binascii.Error, ValueError):

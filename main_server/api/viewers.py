@@ -1,7 +1,9 @@
-"""For whom a request of the portal is answered: its token says who asks, the ledger what they may.
+"""The person for whom a request of the portal is answered: its token says who asks, the ledger what
+they may do.
 
-The ledger is asked for each request, so that who is disabled, signed out or made less than they
-were is so at once, and who has given no code, or has no authenticator and must, gets no further.
+The ledger is asked for each request, so that whoever is disabled, signed out or made less than they
+were is so at once, and whoever has given no code, or has no authenticator and must, gets no
+further.
 """
 
 from collections.abc import Awaitable, Callable, Collection
@@ -46,12 +48,12 @@ class Seen:
     session: Session
     stage: Stage
     demanded: bool
-    """Whether they can't do without a second step."""
+    """True if somebody can't do without a second step."""
 
 
 def viewer_of(context: Context, *roles: UserRole) -> Any:
-    """A dependency: who asks by way of the portal, if their role is one of these (or none is
-    named). It demands the portal's certificate, so a route needs nothing beside it."""
+    """Return a dependency that gives who asks by way of the portal, if their role is one of these
+    (or none is named). It demands the portal's certificate, so a route needs nothing beside it."""
 
     by_session = seen_by(context, *roles)
 
@@ -64,8 +66,8 @@ def viewer_of(context: Context, *roles: UserRole) -> Any:
 def seen_by(
     context: Context, *roles: UserRole, stages: Collection[Stage] = (Stage.COMPLETE,)
 ) -> Any:
-    """As `viewer_of`, with the session. Who has not signed in whole is refused, but where a route
-    names their stage."""
+    """Return a dependency as `viewer_of` does, with the session. Whoever has not signed in whole is
+    refused, except where a route names their stage."""
     portal = allow(identify(context), Role.PORTAL)
 
     async def seen(request: Request, caller: Identity = portal) -> Seen:
@@ -85,7 +87,8 @@ def seen_by(
 
 
 def _for_the_portal(dependency: Callable[..., Awaitable[Any]], people: tuple[UserRole, ...]) -> Any:
-    """A route says by it whose certificate and which people it answers; tests read that."""
+    """Make a dependency by which a route says whose certificate and which people it answers; tests
+    read that."""
     dependency.roles = (Role.PORTAL,)  # type: ignore[attr-defined]
     dependency.people = people or tuple(UserRole)  # type: ignore[attr-defined]
     return Depends(dependency)

@@ -1,4 +1,4 @@
-"""What somebody looks for in the audit log, as an address or a shell says it. Pure, and strict."""
+"""Questions to the audit log, as an address or a shell says them. Pure, and strict."""
 
 import re
 from datetime import UTC, datetime
@@ -16,7 +16,8 @@ _PLACE = re.compile(r"\A([0-9]{1,15})\.([0-9]{1,4})\Z")
 
 
 def filters_of(actor: str | None, action: str | None, subject: str | None) -> Filters:
-    """An action is one of those that there are; people are meant by alice@example.com, too."""
+    """Return the filters that somebody names. An action is one of those that there are; people are
+    meant by alice@example.com, too."""
     if action and action not in ACTIONS:
         raise Invalid(errors=[FieldError("/action", "is no action that the audit log knows")])
     return Filters(_named(actor, "/actor"), action or None, _named(subject, "/subject"))
@@ -30,7 +31,7 @@ def times_of(first: datetime | None, end: datetime | None) -> Times:
 
 
 def place_in(text: str | None) -> Place | None:
-    """As `place_text` has said it."""
+    """Read a place as `place_text` has said it."""
     if not text:
         return None
     parts = _PLACE.match(text)

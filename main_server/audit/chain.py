@@ -1,4 +1,4 @@
-"""What an entry of the audit log says, and how it hangs on the one before.
+"""The entries of the audit log: what each says, and how it hangs on the one before.
 
 Pure. What was changed, left out or put in between shows when the chain is walked again; what was
 cut from its end shows against a head that was noted before (`gatepost audit verify --head`).
@@ -14,7 +14,7 @@ from typing import Any
 from gatepost.clock import iso, to_ms
 
 SYSTEM = "system"
-"""The actor where no person and no certificate asked for it."""
+"""The actor of what no person and no certificate has asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An entry in its place; `details` is the text that was hashed."""
+    """An entry in its place in the chain; `details` is the text that was hashed."""
 
     seq: int
     at: datetime
@@ -57,7 +57,7 @@ class Head:
 
 
 def link(entry: Entry, head: Head, at: datetime) -> Link:
-    """The entry, hung on the head of the chain."""
+    """Return the entry, hung on the head of the chain."""
     unsigned = Link(
         head.seq + 1,
         at,
@@ -74,7 +74,7 @@ def link(entry: Entry, head: Head, at: datetime) -> Link:
 
 
 def parse_head(text: str) -> Head:
-    """As `str` of a Head says it. Raises ValueError."""
+    """Parse a head as its `str` says it; raise ValueError if it is none."""
     seq, _, digest = text.partition(":")
     found = Head(int(seq), bytes.fromhex(digest))
     if len(found.hash) != sha256().digest_size or found.seq < 0:

@@ -14,7 +14,8 @@ _c = audit_checks.c
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A walk from the first entry to `head`, which has come to `at`; `up_to` is that one's time."""
+    """A walk from the first entry to `head`, which has come to `at`; `up_to` is that entry's
+    time."""
 
     check_id: bytes
     state: str
@@ -61,7 +62,7 @@ def find_last_ended(connection: Connection) -> Check | None:
 
 
 def lock_due(connection: Connection, now: datetime) -> Check | None:
-    """One whose turn it is, and that no other main server is about."""
+    """Lock a check whose turn it is, and that no other main server is about."""
     query = _checks().where(_c.state == "running", _c.next_at <= now).order_by(_c.next_at)
     row = connection.execute(query.limit(1).with_for_update(skip_locked=True)).one_or_none()
     return Check(*row) if row else None

@@ -1,4 +1,5 @@
-"""Checking the whole chain in the background: a piece at a turn, by whichever main server is there.
+"""Checks of the whole chain in the background: a piece at a turn, by whichever main server is
+there.
 
 A log may have millions of entries, and nobody waits for an answer so long: how far a check has come
 is in the ledger. It always begins at the first entry, so that what was changed long ago is found.
@@ -18,7 +19,8 @@ from main_server.audit.verify import PIECE, START, Followed, ends_before, follow
 from main_server.store.database import transact
 
 PAUSE = timedelta(milliseconds=100)
-"""Between two turns: ten thousand entries a second, beside all else that a main server does."""
+"""The time between two turns: ten thousand entries a second, beside all else that a main server
+does."""
 BY_ITSELF = timedelta(days=1)
 SUBJECT = "audit log"
 
@@ -26,11 +28,12 @@ _ids = MessageIds(Clock())
 
 
 def start(engine: Engine, actor: str, now: datetime) -> Check:
-    """From here on the main servers do it. While one runs there is no second one."""
+    """Start a check, which the main servers do from here on; while one runs, return that: there is
+    no second one."""
     check_id, moment = _ids.new().bytes, from_ms(to_ms(now))
 
     def work(connection: Connection) -> Check:
-        audit.read_head(connection, lock=True)  # of two who start at once, one waits here
+        audit.read_head(connection, lock=True)  # if two start at once, one waits here
         running = repository.find_running(connection)
         if running is not None:
             return running
@@ -53,7 +56,7 @@ def start(engine: Engine, actor: str, now: datetime) -> Check:
 
 
 def start_if_due(engine: Engine, now: datetime) -> Check | None:
-    """Once a day nobody has to ask for it."""
+    """Start a check once a day, so that nobody has to ask for it."""
     last = latest(engine)
     moment = from_ms(to_ms(now))
     if last is not None and (last.ended_at is None or last.ended_at > moment - BY_ITSELF):
@@ -66,7 +69,7 @@ def latest(engine: Engine) -> Check | None:
 
 
 def take_turn(engine: Engine, now: datetime) -> Check | None:
-    """A piece of one check, in one transaction; None if none is due."""
+    """Do a piece of one check, in one transaction; return None if none is due."""
     return transact(engine, lambda connection: _take_turn(connection, now))
 
 
@@ -98,7 +101,7 @@ def _take_turn(connection: Connection, now: datetime) -> Check | None:
 def _decide(
     check: Check, at: Head, followed: Followed, *, whole_piece: bool
 ) -> tuple[str, str | None]:
-    """What a check has come to. Pure."""
+    """Decide what a check has come to. Pure."""
     if followed.fault:
         return "broken", followed.fault
     if at.seq < check.head_seq and whole_piece:

@@ -13,7 +13,8 @@ _ACTIONS = [AuditAction(*one) for one in sorted(ACTIONS.items(), key=lambda one:
 
 
 def page_document(page: Page, *, numbered: bool) -> AuditPage:
-    """`numbered` is for those who may know how much everybody does."""
+    """Return a page as it is answered; `numbered` is for those who may know how much everybody
+    does."""
     looked = page.before if not page.full else None
     return AuditPage(
         [entry_document(one, numbered=numbered) for one in page.links],

@@ -17,12 +17,12 @@ from main_server.store.tables import audit_log
 _c = audit_log.c
 _COLUMNS = [_c[name] for name in Link.__slots__]
 _KEYS = ("subject", "actor", "action")
-"""What has an index of its own, the one that narrows it down most first."""
+"""The filters that have an index of their own, the one that narrows a search down most first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What entries must say, to the letter; None is anything."""
+    """The texts that entries must say, to the letter; None is anything."""
 
     actor: str | None = None
     action: str | None = None
@@ -34,7 +34,7 @@ class Filters:
 
     @property
     def key(self) -> str | None:
-        """The one whose index is walked along."""
+        """The filter whose index is walked along; None if there is none."""
         return next(iter(self.given), None)
 
     def fit(self, looked: "Looked") -> bool:
@@ -43,7 +43,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """From `first` on, and before `end`; naive, UTC."""
+    """The times from `first` on, and before `end`; naive, UTC."""
 
     first: datetime
     end: datetime
@@ -63,7 +63,7 @@ class Looked:
 def walk(
     connection: Connection, domain: str | None, filters: Filters, times: Times, limit: int
 ) -> list[Looked]:
-    """The newest entries of a domain (None: of no domain's) along the filters' index."""
+    """Return the newest entries of a domain (None: of no domain's) along the filters' index."""
     columns = [_c[name] for name in Looked.__slots__]
     query = _along(select(*columns), filters).where(
         _c.domain == domain if domain is not None else _c.domain.is_(None),
@@ -77,7 +77,8 @@ def walk(
 def list_domains(
     connection: Connection, filters: Filters, times: Times
 ) -> list[tuple[datetime, str | None]]:
-    """Those with entries along the filters' index, each behind the time of its latest one."""
+    """List the domains with entries along the filters' index, each behind the time of its latest
+    one."""
     query = _along(select(func.max(_c.at), _c.domain), filters).where(_c.at < times.end)
     found = connection.execute(query.group_by(_c.domain))
     return [(row[0], row[1]) for row in found if row[0] >= times.first]

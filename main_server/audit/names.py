@@ -1,4 +1,4 @@
-"""What people are called: a name is theirs within a domain, as `alice@example.com`."""
+"""The names of people: a name is theirs within a domain, as `alice@example.com`."""
 
 import re
 from collections.abc import Iterable
@@ -10,7 +10,8 @@ _NAME = re.compile(r"\A[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?\Z")
 
 
 def parse_name(text: str) -> tuple[str, str]:
-    """Domain and name; without a domain it is one of those who look after the gateway."""
+    """Return domain and name; without a domain the name is of one of those who look after the
+    gateway."""
     name, at, domain = text.strip().lower().rpartition("@")
     if not at:
         name, domain = domain, INFRASTRUCTURE_DOMAIN
@@ -26,10 +27,11 @@ def is_name(text: str) -> bool:
 
 
 def client_ids_of(domain: str, named: Iterable[str]) -> frozenset[str]:
-    """Clients are called by their name alone where their domain is clear."""
+    """Return clients' ids; they are called by their name alone where their domain is clear."""
     return frozenset(one if ":" in one else f"{domain}:{one}" for one in named)
 
 
 def actor_of(domain: str, name: str) -> str:
-    """Beside the URIs of certificates, which know no such role."""
+    """Return a person's name as an actor, beside the URIs of certificates, which know no such
+    role."""
     return f"gatepost://{domain}/user/{name}"

@@ -1,4 +1,4 @@
-"""SQL for the audit log. Who appends locks the head: entries hang on each other in one line."""
+"""SQL for the audit log. Whoever appends locks the head: entries hang on each other in one line."""
 
 from datetime import datetime
 
@@ -12,7 +12,8 @@ _COLUMNS = [audit_log.c[name] for name in Link.__slots__]
 
 
 def append(connection: Connection, entry: Entry, now: datetime) -> Head:
-    """In the transaction of what it tells of, as its last act: the lock is held until the end."""
+    """Append an entry in the transaction of what it tells of, as its last act: the lock is held
+    until the end."""
     new = link(entry, read_head(connection, lock=True), from_ms(to_ms(now)))
     connection.execute(
         insert(audit_log).values({name: getattr(new, name) for name in Link.__slots__})
@@ -22,7 +23,7 @@ def append(connection: Connection, entry: Entry, now: datetime) -> Head:
 
 
 def read_head(connection: Connection, *, lock: bool = False) -> Head:
-    """Locked, nobody appends until the transaction ends."""
+    """Return the head; while it is locked, nobody appends until the transaction ends."""
     query = select(audit_head.c.seq, audit_head.c.hash)
     return Head(*connection.execute(query.with_for_update() if lock else query).one())
 

@@ -26,7 +26,7 @@ _MOMENT = timedelta(milliseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the following page begins: at this time, after so many entries of it."""
+    """The place where the following page begins: at this time, after so many entries of it."""
 
     at: datetime
     passed: int
@@ -34,7 +34,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`domain` is None for all of them, and for the entries that are of none."""
+    """A question to the audit log; `domain` is None for all domains, and for the entries that are
+    of none."""
 
     domain: str | None = None
     filters: Filters = field(default_factory=Filters)
@@ -44,8 +45,8 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`before` is where the following one begins, if there may be more. One that isn't `full` then
-    holds less than it could, because it has looked at all that it may."""
+    """A page of entries. `before` is where the following one begins, if there may be more. One that
+    isn't `full` then holds less than it could, because it has looked at all that it may."""
 
     links: list[Link]
     before: Place | None
@@ -67,7 +68,7 @@ def search(engine: Engine, query: Query) -> Page:
 
 
 def entries(engine: Engine, query: Query) -> Iterator[Link]:
-    """All that fit, page after page."""
+    """Yield all entries that fit, page after page."""
     while True:
         page = search(engine, query)
         yield from page.links
@@ -77,7 +78,8 @@ def entries(engine: Engine, query: Query) -> Iterator[Link]:
 
 
 def _look(connection: Connection, query: Query) -> tuple[list[Looked], bool]:
-    """Entries from the place on, newest first and without a gap; and whether these are all."""
+    """Return entries from the place on, newest first and without a gap; and whether these are
+    all."""
     passed = query.before.passed if query.before else 0
     times, filters = _times(query), query.filters
     sure = len(filters.given) < 2  # then whatever the walk meets fits
@@ -97,8 +99,8 @@ def _look(connection: Connection, query: Query) -> tuple[list[Looked], bool]:
 
 
 def _newest(latest: Sequence[tuple[datetime, str | None]], count: int) -> list[str | None]:
-    """The domains in which so many of the newest entries must be: those with the newest latest
-    ones, and whoever is level with the last of them."""
+    """Return the domains in which so many of the newest entries must be: those whose latest entries
+    are the newest, and those that are level with the last of these."""
     ordered = sorted((at for at, _ in latest), reverse=True)
     edge = ordered[count - 1] if count < len(ordered) else datetime.min
     return [domain for at, domain in latest if at >= edge]
@@ -111,7 +113,7 @@ def _times(query: Query) -> Times:
 
 
 def _place(looked: Sequence[Looked]) -> Place:
-    """After the last of these."""
+    """Return the place after the last of these."""
     at = looked[-1].at
     same = takewhile(lambda one: one.at == at, reversed(looked))
     return Place(at, sum(1 for _ in same))

@@ -1,4 +1,4 @@
-"""Walking the audit log's chain from its beginning: what doesn't hang together is told.
+"""The walk along the audit log's chain from its beginning: what doesn't hang together is told.
 
 It reads in pieces, while entries are appended; only up to the head that it met when it began.
 `verify` does it in one go, for a shell; `main_server.audit.checking` in turns, for the portal.
@@ -20,7 +20,7 @@ START = Head(0, bytes(32))
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How many entries there are, the head, and the first thing that is wrong with them."""
+    """The number of entries, the head, and the first thing that is wrong with them."""
 
     entries: int
     head: Head
@@ -29,14 +29,14 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """How far entries hang together, and what is wrong with the one after that."""
+    """The entries that hang together, and what is wrong with the one after that."""
 
     links: list[Link]
     fault: str | None
 
 
 def verify(engine: Engine, noted: Head | None = None) -> Verdict:
-    """`noted` is a head from before: it must still be in the chain."""
+    """Verify the whole chain; `noted` is a head from before: it must still be in the chain."""
     head = transact(engine, repository.read_head)
     at, known = START, noted in (None, START)
     for piece in _pieces(engine, head.seq):
@@ -54,7 +54,7 @@ def verify(engine: Engine, noted: Head | None = None) -> Verdict:
 
 
 def follow(links: Iterable[Link], at: Head) -> Followed:
-    """From the entry after `at` on. Pure."""
+    """Follow the chain from the entry after `at` on. Pure."""
     good: list[Link] = []
     for link in links:
         if fault := _fault(link, at):
@@ -65,7 +65,7 @@ def follow(links: Iterable[Link], at: Head) -> Followed:
 
 
 def ends_before(at: Head, head: Head) -> str | None:
-    """What is wrong if there is nothing more after `at`."""
+    """Return what is wrong if there is nothing more after `at`."""
     return None if at == head else f"the entries end at {at.seq}, the head says {head.seq}"
 
 

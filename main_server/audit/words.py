@@ -1,4 +1,4 @@
-"""What entries of the audit log say, in words. Pure.
+"""Words for what entries of the audit log say. Pure.
 
 An action that isn't here is shown by its own name: the log outlives releases.
 """
@@ -102,7 +102,8 @@ def action_in_words(action: str) -> str:
 
 
 def name_in_words(name: str) -> str:
-    """An actor or a subject, where it is one of ours: `alice@example.com`, `client a of b.c`."""
+    """Return an actor or a subject in words, where it is one of ours: `alice@example.com`, `client
+    a of b.c`."""
     if name == SYSTEM:
         return "the gateway itself"
     kind, _, rest = name.partition(":")
@@ -121,8 +122,8 @@ def name_in_words(name: str) -> str:
 
 
 def details_in_words(details: str) -> list[tuple[str, str]]:
-    """What each is called, and what it is. That somebody has changed it shows when the chain is
-    verified."""
+    """Return what each detail is called, and what it is. That somebody has changed it shows when
+    the chain is verified."""
     try:
         said = json.loads(details).items()
         return [(name.replace("_", " "), _value(value)) for name, value in said]

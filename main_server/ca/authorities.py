@@ -1,8 +1,8 @@
 """The intermediates of a folder: the one that signs, and those whose lists are signed beside it.
 
-They are read again when the files have changed, each time that somebody asks for them: who issues
-or revokes doesn't go by an intermediate that was replaced a moment ago. One beside counts if its
-key is there, too.
+They are read again when the files have changed, each time that somebody asks for them, so that
+nobody issues or revokes by an intermediate that was replaced a moment ago. An intermediate beside
+the one that signs counts if its key is there, too.
 """
 
 from contextlib import suppress
@@ -31,14 +31,15 @@ class Authorities:
 
     @property
     def all(self) -> list[Authority]:
-        """The one that signs first. The former ones, while the files can't be read."""
+        """The intermediates, the one that signs first; while the files can't be read, those that
+        were read last."""
         with suppress(ConfigurationError):
             self.refresh()
         return self._known[1]
 
     @property
     def states(self) -> list[tuple[Authority, str]]:
-        """Each with what it does: signs, next, retiring."""
+        """Each intermediate with what it does: signs, next, retiring."""
         self.refresh()
         seen, everyone = self._known
         return list(zip(everyone, ["signs", *(name for name, *_ in seen[1:])], strict=True))
@@ -51,7 +52,8 @@ class Authorities:
         return self.find(((key and key.key_identifier) or b"").hex())
 
     def refresh(self) -> None:
-        """Raises ConfigurationError if they can't be read."""
+        """Read the files again if they have changed; raise ConfigurationError if they can't be
+        read."""
         seen = self._look()
         if seen != self._known[0]:
             self._known = seen, self._read(seen)

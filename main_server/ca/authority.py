@@ -1,7 +1,7 @@
-"""Signing: the intermediate, and what it puts into a certificate for each use.
+"""Sign certificates: the intermediate, and what it puts into a certificate for each use.
 
 A certificate carries one SAN URI, the identity of its holder (gatepost.trust.identity); servers
-have names and addresses beside it. Random serials of 128 bits. How the CA comes to be is in
+have names and addresses beside it. Serials are random, of 128 bits. How the CA comes to be is in
 `main_server.ca.founding`.
 """
 
@@ -25,11 +25,11 @@ from main_server.ca import parts
 from main_server.ca.keys import PublicKey
 
 BACKDATE = timedelta(minutes=5)
-"""A peer's clock may be a little behind ours."""
+"""The time by which validity begins early: a peer's clock may be a little behind ours."""
 
 
 class Usage(Enum):
-    """What a leaf may be used for: to call, or to be called; never both."""
+    """The use of a leaf: to call, or to be called; never both."""
 
     CLIENT = ExtendedKeyUsageOID.CLIENT_AUTH
     SERVER = ExtendedKeyUsageOID.SERVER_AUTH
@@ -37,7 +37,7 @@ class Usage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a certificate is to say."""
+    """An order for a certificate: what it is to say."""
 
     identity: Identity
     usage: Usage
@@ -64,15 +64,16 @@ class Authority:
 
     @cached_property
     def kid(self) -> str:
-        """What its certificates and lists call their issuer: the key's identifier, in hex."""
+        """The name that its certificates and lists give their issuer: the key's identifier, in
+        hex."""
         return x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()).digest.hex()
 
     def ends_at(self, order: Order, now: datetime) -> datetime:
-        """A certificate must not outlive the one that it is verified by."""
+        """Return when a certificate ends: it must not outlive the one that it is verified by."""
         return min(now + order.lifetime, self._certificate.not_valid_after_utc)
 
     def sign(self, order: Order, key: PublicKey, serial: int, now: datetime) -> x509.Certificate:
-        """A leaf. Its serial is already in the ledger."""
+        """Sign a leaf, whose serial is already in the ledger."""
         names = parts.alternative_names(order.identity.uri, order.hosts)
         builder = (
             self._begin(order.identity.name, key, serial, now, self.ends_at(order, now))
@@ -89,7 +90,8 @@ class Authority:
     def sign_responder(
         self, key: PublicKey, serial: int, now: datetime, lifetime: timedelta
     ) -> x509.Certificate:
-        """For who answers OCSP in our name; it is short-lived, and nobody asks about it."""
+        """Sign a certificate for whoever answers OCSP in our name; it is short-lived, and nobody
+        asks about it."""
         usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.OCSP_SIGNING])
         builder = self._begin("Gatepost OCSP", key, serial, now, now + lifetime)
         return (
@@ -99,14 +101,14 @@ class Authority:
         )
 
     def sign_crl(self, builder: x509.CertificateRevocationListBuilder) -> bytes:
-        """DER of a list, with our name and key identifier."""
+        """Sign a list, with our name and key identifier, and return its DER."""
         ours = builder.issuer_name(self._certificate.subject).add_extension(
             parts.authority_key(self._key.public_key()), critical=False
         )
         return ours.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.DER)
 
     def chain(self, certificate: x509.Certificate) -> bytes:
-        """The PEM that its holder shows: the leaf, then the intermediate."""
+        """Return the PEM that its holder shows: the leaf, then the intermediate."""
         return parts.to_pem(certificate) + parts.to_pem(self._certificate)
 
     def _begin(
@@ -124,7 +126,8 @@ class Authority:
 
 
 def new_serial() -> int:
-    """128 random bits; the first is set, so that every serial has the same length."""
+    """Return a random serial of 128 bits; the first is 0 and the second 1, so that every serial has
+    the same length."""
     return secrets.randbits(127) | 1 << 126
 
 
@@ -133,7 +136,7 @@ def new_key() -> ec.EllipticCurvePrivateKey:
 
 
 def load_authority(folder: Path, public_url: str | None = None) -> Authority:
-    """The intermediate that signs."""
+    """Return the intermediate that signs."""
     return read_pair(folder, "intermediate", public_url)
 
 

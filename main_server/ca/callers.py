@@ -34,7 +34,7 @@ class Callers:
         self.learn(await ledger.run(read_callers, clock), asked)
 
     def learn(self, known: list[repository.Known], asked: float) -> None:
-        """`asked` is when the ledger was, by the monotonic clock."""
+        """Take over who is known; `asked` is when the ledger was asked, by the monotonic clock."""
         self._known = {one.fingerprint: one.identity for one in known}
         self._asked = asked
 
@@ -48,7 +48,8 @@ class Callers:
 
 
 def read_callers(engine: Engine, clock: Clock) -> list[repository.Known]:
-    """By the ledger's clock, which all main servers share and by which they set their own."""
+    """Return the certificates that may call, by the ledger's clock, which all main servers share
+    and by which they set their own."""
     started = time.perf_counter()
     now = transact(engine, read_time)
     clock.correct(to_ms(now), (time.perf_counter() - started) * 1000)
@@ -58,7 +59,7 @@ def read_callers(engine: Engine, clock: Clock) -> list[repository.Known]:
 async def callers_loop(
     stop: asyncio.Event, log: Log, ledger: Ledger, clock: Clock, callers: Callers
 ) -> None:
-    """Doubles as the watch over the ledger that /readyz shows."""
+    """Ask the ledger again and again; this doubles as the watch over it that /readyz shows."""
     while not stop.is_set():
         problem = None
         try:

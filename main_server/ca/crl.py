@@ -1,4 +1,4 @@
-"""Certificate revocation lists: what one says, and how long it may be gone by.
+"""Certificate revocation lists: what one says, and how long it may be relied on.
 
 Pure: who is on it and which number it has is decided by its callers.
 """
@@ -15,7 +15,8 @@ from main_server.ca.authority import Authority
 LIFETIME = timedelta(hours=24)
 REBUILT_EVERY = timedelta(hours=1)
 BACKDATE = timedelta(minutes=5)
-"""A reader's clock may be behind ours; and within it, lists may follow each other closely."""
+"""The time by which a list begins early: a reader's clock may be behind ours; and within that time,
+lists may follow each other closely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,12 @@ class Crl:
 
     @property
     def is_last(self) -> bool:
-        """An intermediate's last lives as long as the intermediate: none comes after it."""
+        """True for an intermediate's last list, which lives as long as the intermediate: none comes
+        after it."""
         return self.next_update - self.this_update > LIFETIME + BACKDATE
 
     def is_old(self, now: datetime) -> bool:
-        """Time for the next one; never of an intermediate's last."""
+        """Tell whether it is time for the next list; it never is after an intermediate's last."""
         return not self.is_last and now >= self.this_update + BACKDATE + REBUILT_EVERY
 
 
@@ -52,7 +54,8 @@ def build_crl(
     previous: Crl | None,
     until: datetime | None = None,
 ) -> Crl:
-    """Newer than the previous one in number and in time: OpenSSL ignores one of the same second.
+    """Sign a list, newer than the previous one in number and in time: OpenSSL ignores one of the
+    same second.
 
     Numbers are Unix milliseconds or more, so that they rise even after the ledger was restored.
     """

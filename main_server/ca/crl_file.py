@@ -1,9 +1,9 @@
-"""The list of what is revoked as a file, for those who check certificates with other programs.
+"""The file of what is revoked, for those who check certificates with other programs.
 
 PEM, one block for each intermediate that is trusted now. It is written by
 `main_server.ca.recovery.follow` alone, because it may know what the ledger has forgotten. After a
-restore a newer one is put in its place, from wherever one was kept: so it is read in other forms as
-well, a single list as the PKI port gives it (DER), and the file that a proxy keeps.
+restore a newer one is put in its place, from wherever one was kept. So it is read in other forms as
+well: a single list as the PKI port gives it (DER), and the file that a proxy keeps.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ from gatepost.whole_file import replace_file
 _MODE = 0o644
 _BEGIN, _END = b"-----BEGIN", b"-----END X509 CRL-----\n"
 _DER = b"\x30"
-"""A SEQUENCE."""
+"""The first byte of a list in DER: a SEQUENCE."""
 
 
 def to_pem(revocations: Revocations) -> bytes:
@@ -29,7 +29,8 @@ def to_pem(revocations: Revocations) -> bytes:
 
 
 def write_crl_file(file: Path, revocations: Revocations) -> bool:
-    """Whether it was another one. Raises ConfigurationError if it can't be written."""
+    """Write the file if it says something else; return whether it did. Raise ConfigurationError if
+    it can't be written."""
     pem = to_pem(revocations)
     try:
         if file.exists() and file.read_bytes() == pem:
@@ -42,7 +43,8 @@ def write_crl_file(file: Path, revocations: Revocations) -> bool:
 
 
 def read_crl_file(file: Path) -> list[bytes]:
-    """The lists in it, DER; none if it isn't there. Raises ConfigurationError if one is damaged."""
+    """Return the lists in the file, DER; none if it isn't there. Raise ConfigurationError if one is
+    damaged."""
     try:
         lists = _read(file.read_bytes())
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""Signing requests: of one, only the key is taken; whatever else it asks for must agree with the
+"""Read signing requests and take only the key: whatever else one asks for must agree with the
 order, or it is refused with the reason.
 
-So nothing that a requester writes becomes part of a certificate, and nobody believes to have been
+So nothing that a requester writes becomes part of a certificate, and nobody believes they have been
 given what we leave out.
 """
 
@@ -21,7 +21,8 @@ _HASHES = (hashes.SHA256, hashes.SHA384, hashes.SHA512)
 
 
 def read_csr(data: bytes) -> x509.CertificateSigningRequest:
-    """PEM or DER, signed by its key, with nothing weak about it."""
+    """Read a request, PEM or DER; raise BadSigningRequest unless it is signed by its key and there
+    is nothing weak about it."""
     if len(data) > MAX_BYTES:
         raise BadSigningRequest(f"It has more than {MAX_BYTES} bytes.")
     try:
@@ -41,7 +42,7 @@ def read_csr(data: bytes) -> x509.CertificateSigningRequest:
 
 
 def key_for(csr: x509.CertificateSigningRequest, order: Order) -> PublicKey:
-    """The key to certify, if all that the request asks for is what the order gives."""
+    """Return the key to certify, if all that the request asks for is what the order gives."""
     _check_subject(csr, order)
     for extension in csr.extensions:
         _check_extension(extension, order)

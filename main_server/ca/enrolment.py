@@ -1,4 +1,4 @@
-"""Enrolling: one token, one certificate, for a key that never travels.
+"""Enrol clients: one token, one certificate, for a key that never travels.
 
 A token is used up by a certificate that was made, and by nothing else. Whoever has lost the answer
 repeats the same request, and is given the same certificate.
@@ -34,7 +34,7 @@ SHORTEST, USUAL, LONGEST = timedelta(minutes=1), timedelta(hours=1), timedelta(d
 
 @dataclass(frozen=True, slots=True)
 class Enrolment:
-    """What a partner asks, by the token that it was given."""
+    """A partner's request for a certificate, made with the token that it was given."""
 
     public_key: bytes
     signature: bytes
@@ -49,7 +49,8 @@ def make_token(
     now: datetime,
     actor: str = SYSTEM,
 ) -> Token:
-    """Shown once, and kept nowhere. The client is there from now on, with the usual limits."""
+    """Make a token, which is shown once and kept nowhere. The client is there from now on, with the
+    usual limits."""
     if not SHORTEST <= lifetime <= LONGEST:
         raise Invalid(f"A token lives between 1 minute and {LONGEST.days} days.")
     make_order(identity)
@@ -111,8 +112,8 @@ def _given_before(
 
 
 def _use(digest: bytes, now: datetime, connection: Connection, serial: str) -> None:
-    """For that certificate. Of two who come at once, the first whose certificate counts has it; one
-    that was interrupted before it did leaves the token good."""
+    """Use the token for that certificate. If two come at once, the first whose certificate counts
+    has it; one that was interrupted before its certificate counted leaves the token good."""
     kept = repository.find_token(connection, digest)
     if kept is None or kept.withdrawn_at is not None or to_ms(kept.expires_at) <= to_ms(now):
         raise TokenRefused()

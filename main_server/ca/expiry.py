@@ -1,6 +1,6 @@
 """Certificates that expire soon: an event at 30, 7 and 1 days, once each, and a count of them.
 
-The ledger remembers what was announced, so that of several processes one says it, and none says it
+The ledger remembers what was announced, so that one of several processes says it, and none says it
 again after a restart.
 """
 
@@ -16,7 +16,7 @@ from main_server.store.database import transact
 
 
 class ExpiryMetrics:
-    """Made once the metrics folder is known, hence not at import."""
+    """The metrics of expiry; made once the metrics folder is known, hence not at import."""
 
     def __init__(self) -> None:
         self._count = Gauge(
@@ -43,7 +43,8 @@ class ExpiryMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How many expire within so many days, and what is to be said now: days and certificate."""
+    """The counts of certificates that expire within so many days, and what is to be said now: days
+    and certificate."""
 
     counts: dict[int, int]
     news: list[tuple[int, Expiring]]

@@ -19,13 +19,14 @@ class Expiring:
     days_announced: int | None
 
     def is_overdue(self, now: datetime) -> bool:
-        """Two thirds of its life are over: by now its holder should have a new one."""
+        """Tell whether two thirds of its life are over: by then its holder should have a new
+        certificate."""
         return now >= self.not_before + (self.not_after - self.not_before) * 2 / 3
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Whose last one for that use is over soon, or was over a little ago."""
+    """A holder's last certificate for a use, which ends soon or ended a little while ago."""
 
     serial: str
     fingerprint: str
@@ -35,8 +36,8 @@ class Ending:
 
 
 def is_replaced() -> Exists:
-    """Of a row of `certificates`: whose holder has a newer one for the same use has nothing to do;
-    of those from before uses were noted, for any."""
+    """Return the condition that a row of `certificates` has been replaced: a holder who has a newer
+    one for the same use has nothing to do. One from before uses were noted counts for any."""
     c, newer = certificates.c, certificates.alias("newer")
     return exists().where(
         newer.c.domain == c.domain,
@@ -49,7 +50,7 @@ def is_replaced() -> Exists:
 
 
 def list_expiring(connection: Connection, within: timedelta, now: datetime) -> list[Expiring]:
-    """Active ones that haven't been replaced, the next to expire first."""
+    """List active certificates that haven't been replaced, the next to expire first."""
     c, moment = certificates.c, from_ms(to_ms(now))
     query = (
         select(c.serial, c.domain, c.role, c.name, c.not_before, c.not_after, c.days_announced)
@@ -70,7 +71,8 @@ def list_expiring(connection: Connection, within: timedelta, now: datetime) -> l
 
 
 def claim_announcement(connection: Connection, serial: str, days: int) -> bool:
-    """Whether it is ours to say: nobody has said it, or anything more urgent."""
+    """Claim an announcement; return whether it is ours to make: nobody has made it, or a more
+    urgent one."""
     c = certificates.c
     statement = update(certificates).where(
         c.serial == serial, or_(c.days_announced.is_(None), c.days_announced > days)
@@ -81,9 +83,10 @@ def claim_announcement(connection: Connection, serial: str, days: int) -> bool:
 def list_ending(
     connection: Connection, begin: datetime, end: datetime, domain: str | None, limit: int
 ) -> list[Ending]:
-    """Of those who have none that lasts longer for the same use: clients of a domain, or, without
-    one, all that isn't a client. A client that is disabled has no use for any. Of those from before
-    uses were noted, any that lasts longer will do."""
+    """List certificates that end in that time, if their holders have none that lasts longer for the
+    same use: those of a domain's clients, or, without a domain, of all that isn't a client. A
+    client that is disabled has no use for any. Where a use was not noted yet, any certificate that
+    lasts longer will do."""
     c, other = certificates.c, certificates.alias("other")
     lasts_longer = exists().where(
         other.c.domain == c.domain,

@@ -1,4 +1,4 @@
-"""Where an issued certificate is written: 0600, and never over a key or a certificate there."""
+"""Write an issued certificate to files: 0600, and never over a key or a certificate there."""
 
 import os
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ class Place:
     folder: Path
     name: str
     password: str | None
-    """Of the PKCS#12 file, if the key shall be in one."""
+    """The password of the PKCS#12 file, if the key shall be in one."""
     own_key: bool
-    """Whether the key is made here, and so has to be written."""
+    """True if the key is made here, and so has to be written."""
 
     @property
     def key(self) -> Path | None:
@@ -36,7 +36,7 @@ class Place:
         return self.folder / f"{_PINS}.pem"
 
     def check(self) -> None:
-        """Before anything is signed that couldn't be written then."""
+        """Check that all can be written, before anything is signed that couldn't be then."""
         if self.password is not None:
             if not self.own_key:
                 raise ConfigurationError("PKCS#12 holds the key, and a request doesn't bring it")
@@ -54,7 +54,8 @@ class Place:
             raise ConfigurationError(f"{self.folder} can't be written to")
 
     def write(self, made: Certified, pins: bytes) -> list[Path]:
-        """The key first: a certificate without it would be of no use."""
+        """Write the files, and return them; the key first: a certificate without it would be of no
+        use."""
         written = []
         try:
             if isinstance(made, Issued) and self.key is not None:

@@ -1,4 +1,4 @@
-"""How the CA comes to be, and how its intermediate is replaced while everything runs.
+"""Found the CA, and replace its intermediate while everything runs.
 
     root            its key can be taken offline: it is needed to make an intermediate only
     intermediate    signs
@@ -34,7 +34,7 @@ PINNED = ("root", "intermediate", "next", "retiring")
 
 
 def init_authority(folder: Path, now: datetime) -> bool:
-    """Makes root and intermediate, unless they are there; says whether it did.
+    """Make root and intermediate, unless they are there; return whether any was made.
 
     A key that is there is never replaced: something may be signed by it.
     """
@@ -51,7 +51,7 @@ def init_authority(folder: Path, now: datetime) -> bool:
 
 
 def prepare(folder: Path, now: datetime) -> Authority:
-    """The next intermediate. The root's key must be there."""
+    """Return the next intermediate; to make it, the root's key must be there."""
     if (folder / "retiring.pem").exists():
         raise ConfigurationError("one intermediate is retiring: run `gatepost ca retire` first")
     if not (folder / "next.pem").exists():
@@ -61,7 +61,7 @@ def prepare(folder: Path, now: datetime) -> Authority:
 
 
 def switch(folder: Path) -> Authority:
-    """From now on the next one signs, and the one before is retiring."""
+    """Let the next intermediate sign from now on; the one before is retiring."""
     if not (folder / "next.pem").exists():
         if (folder / "retiring.pem").exists():
             return read_pair(folder, "intermediate")  # it was switched before
@@ -74,12 +74,13 @@ def switch(folder: Path) -> Authority:
 
 
 def retire(folder: Path) -> bool:
-    """Forgets the retiring one: its certificates are revoked already. Whether there was any."""
+    """Forget the retiring intermediate, whose certificates are revoked already; return whether
+    there was one."""
     return _remove(folder, "retiring")
 
 
 def read_pins(folder: Path) -> bytes:
-    """What peers trust: the root, and each intermediate that may have signed now."""
+    """Return what peers trust: the root, and each intermediate that may have signed now."""
     found = b""
     for name in PINNED:
         try:
@@ -99,7 +100,7 @@ def _read_root(folder: Path) -> tuple[x509.Certificate, ec.EllipticCurvePrivateK
 
 
 def _key_in(folder: Path, name: str) -> ec.EllipticCurvePrivateKey:
-    """The one that is there, or a new one."""
+    """Return the key that is there, or a new one."""
     file = folder / f"{name}.key"
     return read_key(file) if file.exists() else new_key()
 
@@ -140,13 +141,13 @@ def _sign(
 def _write(
     folder: Path, name: str, key: ec.EllipticCurvePrivateKey, certificate: x509.Certificate
 ) -> None:
-    """The certificate last: it says that both are there."""
+    """Write key and certificate; the certificate last, since it says that both are there."""
     replace_file(folder / f"{name}.key", parts.key_to_pem(key))
     replace_file(folder / f"{name}.pem", parts.to_pem(certificate))
 
 
 def _copy(folder: Path, source: str, target: str) -> None:
-    """A key that is missing was copied already, and so was its certificate."""
+    """Copy a pair; a key that is missing was copied already, and so was its certificate."""
     for part in ("key", "pem"):
         file = folder / f"{source}.{part}"
         if file.exists():
@@ -154,8 +155,8 @@ def _copy(folder: Path, source: str, target: str) -> None:
 
 
 def _remove(folder: Path, name: str) -> bool:
-    """The key first: it is what must not be left behind. Without it the other file counts as gone
-    (main_server.ca.authorities)."""
+    """Remove a pair, and return whether there was any of it; the key first, which is what must not
+    be left behind. Without it the other file counts as gone (main_server.ca.authorities)."""
     files = [folder / f"{name}.{part}" for part in ("key", "pem")]
     there = [file for file in files if file.exists()]
     for file in there:

@@ -1,4 +1,4 @@
-"""How a person names the holder of a certificate: `name`, `name.domain` or `domain:name`."""
+"""Find a certificate's holder by what a person calls it: `name`, `name.domain` or `domain:name`."""
 
 import re
 from dataclasses import dataclass
@@ -14,14 +14,15 @@ from main_server.store.database import transact
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Without a domain, whoever has that name; there must be one only."""
+    """A holder as somebody has named it; without a domain, whoever has that name: there must be one
+    only."""
 
     name: str
     domain: str | None
 
 
 def parse_holder(text: str) -> Holder:
-    """Raises BadIdentity for anything that could mean something else."""
+    """Read what names a holder; raise BadIdentity for anything that could mean something else."""
     if ":" in text:
         domain, _, name = text.partition(":")
     else:
@@ -34,18 +35,19 @@ def parse_holder(text: str) -> Holder:
 
 SERIAL = re.compile(r"\A[0-9a-f]{32}\Z")
 CLIENT_ID = re.compile(r"\A[a-z0-9.-]{1,128}:[A-Za-z0-9_-]{1,64}\Z")
-"""What a page of a list ends with."""
+"""A page of a list ends with a `SERIAL` or a `CLIENT_ID`."""
 
 
 def check_after(after: str, ends_with: re.Pattern[str]) -> None:
-    """Raises Invalid for what no page can have ended with: the audit log keeps it, and it may be
-    anything that somebody has typed."""
+    """Check `after`; raise Invalid if no page can have ended with it: the audit log keeps it, and
+    it may be anything that somebody has typed."""
     if after and not ends_with.match(after):
         raise Invalid("No page ends with that: begin at the first one.")
 
 
 def find_holder(engine: Engine, text: str, within: str | None = None) -> tuple[str, str]:
-    """Domain and name of somebody who is known; `within` is the one domain that is looked into."""
+    """Return domain and name of somebody who is known; `within` is the one domain that is looked
+    into."""
     holder = parse_holder(text)
     found = transact(engine, partial(repository.find_domains, name=holder.name))
     fitting = [d for d in found if holder.domain in (None, d) and within in (None, d)]
@@ -57,7 +59,8 @@ def find_holder(engine: Engine, text: str, within: str | None = None) -> tuple[s
 
 
 def place_holder(engine: Engine, text: str, within: str | None = None) -> tuple[str, str]:
-    """Domain and name of somebody who may be new. Without a domain, the only one that there is."""
+    """Return domain and name of somebody who may be new; a domain that isn't said is the only one
+    that there is."""
     holder = parse_holder(text)
     if within is not None and holder.domain in (None, within):
         return within, holder.name

@@ -1,4 +1,4 @@
-"""Which keys may be certified: strong enough today, and of a kind that every peer knows.
+"""Check which keys may be certified: those strong enough today, of a kind that every peer knows.
 
 P-256 by default, P-384, RSA from 3072 bits. Others are refused, with what to do.
 """
@@ -35,5 +35,5 @@ def check_key(key: object) -> PublicKey:
 
 
 def key_digest(key: PublicKey) -> bytes:
-    """By which a key is known again, whatever certificate it is in."""
+    """Return the digest by which a key is known again, whatever certificate it is in."""
     return sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).digest()

@@ -13,12 +13,12 @@ from main_server.store.tables import certificates, messages
 
 MOST = 500
 LATEST = 1_000
-"""Of a client's messages, so many are looked at for who has sent them."""
+"""The number of a client's latest messages that are looked at for who has sent them."""
 ANY = Selection()
 
 
 class Status(StrEnum):
-    """Expired is nothing that the ledger says: time does."""
+    """The status of a certificate. It is not the ledger that says `EXPIRED`, but time."""
 
     INTENDED = "intended"
     ACTIVE = "active"
@@ -28,7 +28,7 @@ class Status(StrEnum):
 
 
 class Sorting(StrEnum):
-    """By serial, which is at random, or with the next to expire first."""
+    """The order of a list: by serial, which is at random, or with the next to expire first."""
 
     SERIAL = "serial"
     EXPIRY = "expiry"
@@ -36,7 +36,8 @@ class Sorting(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """All that is given must fit; `after` is the serial that the page before has ended with."""
+    """A filter of certificates: all that is given must fit; `after` is the serial that the page
+    before has ended with."""
 
     selection: Selection = ANY
     status: Status | None = None
@@ -81,7 +82,7 @@ _COLUMNS = [certificates.c[name] for name in Row.__slots__]
 
 
 def list_rows(connection: Connection, wanted: Filter, now: datetime) -> list[Row]:
-    """What it is sorted by never changes: pages neither lose nor repeat one."""
+    """List a page. What it is sorted by never changes: pages neither lose nor repeat a row."""
     c, moment = certificates.c, from_ms(to_ms(now))
     conditions: list[ColumnElement[bool]] = [c.role.in_([role.value for role in Role])]
     if wanted.selection != ANY:
@@ -103,8 +104,8 @@ def list_rows(connection: Connection, wanted: Filter, now: datetime) -> list[Row
 def _following(
     connection: Connection, wanted: Filter, seen: list[ColumnElement[bool]]
 ) -> list[ColumnElement[bool]]:
-    """Behind the page before. A serial that can't be on it, as another domain's, has nothing behind
-    it: when that expires isn't told (I12)."""
+    """Return the conditions of what is behind the page before. A serial that can't be on that page,
+    such as another domain's, has nothing behind it: when it expires isn't told (I12)."""
     c = certificates.c
     if not wanted.after or wanted.sorting is Sorting.SERIAL:
         return [c.serial > wanted.after]
@@ -117,7 +118,7 @@ def _following(
 
 
 def list_successors(connection: Connection, holder: Identity, serial: str) -> list[str]:
-    """The serials of those that renew it."""
+    """Return the serials of the certificates that renew the one of `serial`."""
     c = certificates.c
     query = select(c.serial).where(
         c.domain == holder.domain, c.name == holder.name, c.predecessor == serial
@@ -126,7 +127,8 @@ def list_successors(connection: Connection, holder: Identity, serial: str) -> li
 
 
 def find_last_use(connection: Connection, client_id: str, fingerprint: bytes) -> datetime | None:
-    """When it has last sent one of the client's latest messages."""
+    """Return when the certificate of this fingerprint has last sent one of the client's latest
+    messages."""
     m = messages.c
     latest = (
         select(m.created_at, m.cert_fingerprint)
@@ -142,7 +144,7 @@ def find_last_use(connection: Connection, client_id: str, fingerprint: bytes) ->
 
 
 def find_by_key(connection: Connection, public_key: bytes) -> Row | None:
-    """The active certificate of a key, if it is of ours."""
+    """Return the active certificate of a key, if it is one of ours."""
     c = certificates.c
     is_it = (c.public_key == public_key, c.status == "active", c.anchor.is_(None))
     query = select(*_COLUMNS).where(*is_it).limit(1)

@@ -22,7 +22,7 @@ def list_certificates(engine: Engine, wanted: Filter, now: datetime) -> list[Row
 
 
 def show_certificate(engine: Engine, selection: Selection, now: datetime) -> Row:
-    """Raises NotFound unless there is one."""
+    """Return the selected certificate; raise NotFound unless there is one."""
     found = list_certificates(engine, Filter(selection, limit=1), now)
     if not found:
         raise NotFound("No such certificate is in the ledger.")

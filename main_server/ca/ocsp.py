@@ -1,7 +1,7 @@
 """OCSP (RFC 6960): the state of one certificate, signed by a responder that the issuer delegated.
 
 The responder's key lives in this process only. Its certificate is short-lived and in the ledger
-like every other; it carries id-pkix-ocsp-nocheck, because nobody could say of it that it's good.
+like every other; it carries id-pkix-ocsp-nocheck, because nobody could say that it is good.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ MAX_BYTES = 4096
 RESPONDER_LIFETIME, RENEWED_BEFORE = timedelta(days=7), timedelta(days=1)
 GOOD_FOR = timedelta(minutes=5)
 _HASHES = (hashes.SHA1, hashes.SHA256, hashes.SHA384, hashes.SHA512)
-"""By which a question names the issuer: SHA-1 there is a name, not a proof."""
+"""The hashes by which a question names the issuer: SHA-1 there is a name, not a proof."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,8 @@ class Responder:
 
 
 class Responders:
-    """One for each intermediate, made when it is first needed, and again before it expires."""
+    """The responders, one for each intermediate, made when it is first needed, and again before it
+    expires."""
 
     def __init__(self) -> None:
         self._known: dict[str, Responder] = {}
@@ -54,7 +55,8 @@ class Responders:
 def answer(
     engine: Engine, authorities: Authorities, responders: Responders, data: bytes, now: datetime
 ) -> bytes:
-    """The response, DER; a question that can't be read or isn't about us is answered as that."""
+    """Return the response, DER; a question that can't be read or isn't about us is refused as
+    such."""
     try:
         question = read_question(data)
     except Unreadable:
@@ -88,7 +90,8 @@ def answer(
 
 
 def _state(engine: Engine, authority: Authority, serial: int, now: datetime) -> dict[str, Any]:
-    """As the issuer's list says, which knows of some that have no row like others."""
+    """Return the state that the issuer's list gives, which knows of some certificates that have no
+    row like others."""
     where = Selection(serial=f"{serial:032x}", issuer=authority.kid)
     work = partial(find_revoked, issuer=authority.kid, serial=f"{serial:032x}")
     if (entry := transact(engine, work)) is not None:

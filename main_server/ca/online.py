@@ -1,4 +1,4 @@
-"""The CA as a main server has it: its intermediates, and what is done for them by and by.
+"""The CA in a main server: its intermediates, and what is done for them regularly.
 
 Lists are signed anew every hour, by whichever process comes first; each process sees to the file
 and to intermediates that were replaced. What was revoked after the backup that a ledger was
@@ -74,7 +74,7 @@ class OnlineCa:
         while not stop.is_set():
             signing = self.authorities.signing.certificate
             metrics.show_ca("intermediate", signing.not_valid_after_utc, self.now())
-            with suppress(OSError, ValueError):  # who asks for it is told
+            with suppress(OSError, ValueError):  # whoever asks for the root is told
                 metrics.show_ca("root", self.root.not_valid_after_utc, self.now())
             try:
                 seen = await self.ledger.run(look_for_expiring, self.now())
@@ -111,7 +111,8 @@ class OnlineCa:
             self._written = done.number
 
     async def _take_back(self) -> None:
-        """Before anything is signed that has forgotten it, too."""
+        """Take back what the ledger has forgotten, before anything is signed that has forgotten it,
+        too."""
         number = await self.ledger.run(transact, read_number)
         if self._written is None or number < self._written:
             file = self.settings.crl_file
@@ -122,10 +123,9 @@ class OnlineCa:
             self._log.warning("revocations.recovered", serials=serials)
 
     async def publish(self) -> bool:
-        """At once; where Redis or the ledger doesn't answer, those who look after it do it when
-        they do.
+        """Publish what is revoked at once; return whether Redis was told.
 
-        Whether Redis was told.
+        Where Redis or the ledger doesn't answer, `main_server.ca.watch` publishes it when they do.
         """
         try:
             revocations = await self.ledger.run(transact, read_revocations)

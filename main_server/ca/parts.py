@@ -37,7 +37,8 @@ def alternative_names(uri: str, hosts: Sequence[str]) -> x509.SubjectAlternative
 
 
 def hosts_of(certificate: x509.Certificate) -> list[str]:
-    """The names and addresses beside its holder's URI; none where it has only a common name."""
+    """Return the names and addresses beside its holder's URI; none where it has only a common
+    name."""
     names = find_extension(certificate, x509.SubjectAlternativeName) or ()
     return [str(name.value) for name in names if isinstance(name, x509.DNSName | x509.IPAddress)]
 

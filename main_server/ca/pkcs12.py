@@ -1,4 +1,5 @@
-"""A key and its certificate in one file under a password (PKCS#12), for programs that want that."""
+"""Pack a key and its certificate into a file with a password (PKCS#12), for programs that want
+that."""
 
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import (
@@ -14,7 +15,7 @@ FEWEST_CHARACTERS = 8
 
 
 def check_password(password: str) -> None:
-    """Raises Invalid, before anything is issued whose key would be lost then."""
+    """Check a password; raise Invalid, before anything is issued whose key would be lost then."""
     if len(password) < FEWEST_CHARACTERS:
         raise Invalid(f"The password has less than {FEWEST_CHARACTERS} characters.")
     if not password.isprintable():  # openssl, for one, reads no further than to a NUL

@@ -1,4 +1,4 @@
-"""What each role may be given: for which use, for how long, and under which names of hosts.
+"""The profile of each role: the use, lifetime and names of hosts that it may be given.
 
 A certificate is a role (I9): a profile never leaves a choice that another role would make.
 """
@@ -44,7 +44,8 @@ def make_order(
     hosts: Sequence[str] = (),
     lifetime: timedelta | None = None,
 ) -> Order:
-    """What its role allows, or BadOrder with the reason. A lifetime can only be shorter."""
+    """Return an order that the role allows, or raise BadOrder with the reason. A lifetime can only
+    be shorter than the role's."""
     profile = PROFILES[identity.role]
     if identity.role is Role.CLIENT and identity.domain == INFRASTRUCTURE_DOMAIN:
         raise BadOrder(f"The domain {INFRASTRUCTURE_DOMAIN} is for what we run, not for clients.")

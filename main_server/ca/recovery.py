@@ -1,9 +1,10 @@
-"""After the ledger was restored from a backup: what was revoked since is in the file of lists.
+"""Recover what was revoked after the backup that the ledger was restored from: it is in the file of
+lists.
 
-The file is looked into before it is written, each time, since that ends what it knows. What a list
-in it calls revoked for good, and the ledger doesn't, the ledger has forgotten; a hold, if it wasn't
-released after that list. What the ledger has no row of stays on the lists until it must have
-expired. A list is believed if an intermediate of ours has signed it.
+The file is looked into before it is written, each time, since writing ends what it knows. What a
+list in it calls revoked for good, and the ledger doesn't, the ledger has forgotten; so it has a
+hold, if that wasn't released after the list. A certificate that the ledger has no row of stays on
+the lists until it must have expired. A list is believed if an intermediate of ours has signed it.
 """
 
 from collections.abc import Sequence
@@ -51,7 +52,7 @@ class _Found:
 
 
 def follow(engine: Engine, authorities: Sequence[Authority], file: Path, now: datetime) -> Followed:
-    """The file becomes what the ledger says. Raises ConfigurationError if it can't be read."""
+    """Make the file say what the ledger says; raise ConfigurationError if it can't be read."""
     serials = recover(engine, authorities, file, now)
     while True:
         revocations = transact(engine, repository.read_revocations)
@@ -64,7 +65,7 @@ def follow(engine: Engine, authorities: Sequence[Authority], file: Path, now: da
 def recover(
     engine: Engine, authorities: Sequence[Authority], file: Path, now: datetime
 ) -> list[str]:
-    """The serials that were revoked and had been forgotten."""
+    """Revoke again what had been forgotten, and return the serials."""
     ours = {one.kid: one for one in authorities}
     issuers = {kid: one.certificate for kid, one in ours.items()}
     believed = [one for der in read_crl_file(file) if (one := read_list(der, issuers))]
@@ -75,7 +76,8 @@ def recover(
 
 
 def _compare(engine: Engine, issuer: Authority, found: SignedList) -> _Found | None:
-    """None if the ledger's list has all of it, and is no older."""
+    """Return what is new in a list of the file; None if the ledger's list has all of it, and is no
+    older."""
     known = transact(engine, partial(repository.read_crl, issuer=issuer.kid))
     if known is not None and known.der == found.der:
         return None
@@ -104,7 +106,8 @@ def _take_back(
 
 
 def _remember(connection: Connection, found: _Found) -> bool:
-    """So that the next list's number is above the one that others have seen."""
+    """Remember a list of the file, so that the next list's number is above the one that others have
+    seen; return whether it was newer than the ledger's."""
     one, issuer = found.list, found.issuer.kid
     known = repository.read_crl(connection, issuer)
     if known is not None and known.number >= one.number:
@@ -135,7 +138,7 @@ def _revoke_again(connection: Connection, found: _Found, number: int, now: datet
 
 
 def _reason(one: x509.RevokedCertificate) -> Reason:
-    with suppress(Unreadable, ValueError):  # of one that we don't give
+    with suppress(Unreadable, ValueError):  # a reason that we don't give
         if said := find_extension(one, x509.CRLReason):
             return Reason(said.reason.value)
     return Reason.UNSPECIFIED

@@ -1,7 +1,8 @@
 """Renewal by the holder: a new key, the same identity, from two thirds of the life on.
 
 The old certificate goes on until it expires: both are good meanwhile. When its intermediate is
-being replaced, it may be renewed at once. A repeated request is given the same certificate.
+being replaced, the certificate may be renewed at once. A repeated request is given the same
+certificate.
 """
 
 from collections.abc import Collection
@@ -37,13 +38,15 @@ from main_server.store.database import transact
 from main_server.tenants.clients.service import ensure
 
 MOST_ACTIVE = 20
-"""Of one holder, for both usages, by one intermediate: while it is replaced all of them are needed
-twice. One is enough, and two while they overlap; several machines may share a name."""
+"""The number of good certificates that one holder may have, for both usages, from one intermediate:
+while that is replaced all of them are needed twice. One is enough, and two while they overlap;
+several machines may share a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """Which certificate is renewed, the request for the new one, and the old key's signature."""
+    """A holder's wish to renew: the certificate's fingerprint, the request for the new one, and the
+    old key's signature."""
 
     fingerprint: str
     csr: bytes
@@ -82,7 +85,7 @@ def _claim(
     connection: Connection,
     _new: str,
 ) -> None:
-    """Who renews may be revoked meanwhile, and may not heap certificates up."""
+    """Refuse a holder who was revoked meanwhile, or who heaps certificates up."""
     if count_active(connection, serials) != len(serials):
         raise UnknownCertificate()
     if count_held(connection, holder, issuer, now) >= MOST_ACTIVE:
@@ -93,7 +96,7 @@ def _claim(
 def _held(
     engine: Engine, asked: Renewal, caller: Identity, now: datetime
 ) -> tuple[Row, x509.Certificate]:
-    """The certificate that is shown. A proxy may bring that of a client."""
+    """Return the certificate that is shown. A proxy may bring that of a client."""
     wanted = Filter(Selection(fingerprint=asked.fingerprint), Status.ACTIVE)
     rows = transact(engine, partial(list_rows, wanted=wanted, now=now))
     if not rows or rows[0].der is None:
@@ -109,7 +112,8 @@ def _held(
 def _model(
     engine: Engine, held: Row, leaf: x509.Certificate, usage: Usage | None, now: datetime
 ) -> tuple[Row, x509.Certificate]:
-    """What the new one is to be like: the one shown, or the holder's latest of another usage."""
+    """Return what the new certificate is to be like: the one shown, or the holder's latest of
+    another usage."""
     if usage is None or usage is _usage(leaf):
         return held, leaf
     who = held.identity
@@ -130,7 +134,7 @@ def _usage(certificate: x509.Certificate) -> Usage:
 
 
 def order_like(identity: Identity, old: x509.Certificate) -> Order:
-    """What it says now; a life that was given shorter stays so."""
+    """Return an order for what the old certificate says; a life that was given shorter stays so."""
     life = old.not_valid_after_utc - old.not_valid_before_utc
     whole = timedelta(seconds=round(life.total_seconds()))
     lifetime = min(whole, PROFILES[identity.role].lifetime)
@@ -140,7 +144,8 @@ def order_like(identity: Identity, old: x509.Certificate) -> Order:
 def _given_before(
     engine: Engine, authorities: Authorities, held: Row, order: Order, key: PublicKey
 ) -> Certified | None:
-    """Of the answer that was lost: by what was shown then, which is still shown."""
+    """Return the certificate of an answer that was lost; who asks again still shows what was shown
+    then."""
     found = transact(engine, partial(find_by_key, public_key=key_digest(key)))
     if found is None or found.serial == held.serial or found.identity != order.identity:
         return None

@@ -25,7 +25,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What is about to be signed."""
+    """A certificate that is about to be signed."""
 
     serial: str
     issuer: str
@@ -39,7 +39,8 @@ class Intent:
 
 
 def add_domain(connection: Connection, domain: str, queue: str | None, now: datetime) -> None:
-    """With a queue of its own, no other domain's flood can hold its messages up."""
+    """Add a domain, unless it is there; with a queue of its own, no other domain's flood can hold
+    its messages up."""
     statement = insert(domains).values(
         domain=domain, queue=queue, max_undelivered=DEFAULT_MAX_UNDELIVERED, created_at=now
     )
@@ -47,7 +48,7 @@ def add_domain(connection: Connection, domain: str, queue: str | None, now: date
 
 
 def find_domains(connection: Connection, name: str) -> list[str]:
-    """Where somebody of that name is, or was."""
+    """Return the domains in which somebody of that name is, or was."""
     held = select(certificates.c.domain).where(certificates.c.name == name)
     added = select(clients.c.domain).where(clients.c.name == name)
     return sorted(connection.execute(union(held, added)).scalars())
@@ -59,7 +60,7 @@ def list_partners_domains(connection: Connection) -> list[str]:
 
 
 def count_by_issuer(connection: Connection, now: datetime) -> dict[str, int]:
-    """How many certificates of each intermediate may be used now."""
+    """Count the certificates of each intermediate that may be used now, or are on hold."""
     c = certificates.c
     query = (
         select(c.issuer, func.count())
@@ -70,7 +71,8 @@ def count_by_issuer(connection: Connection, now: datetime) -> dict[str, int]:
 
 
 def is_key_known(connection: Connection, public_key: bytes, but: str = "") -> bool:
-    """In any certificate but this one. An intent that came to nothing has certified none."""
+    """Tell whether any certificate but the one of serial `but` has the key. An intent that came to
+    nothing has certified none."""
     c = certificates.c
     certified = (c.public_key == public_key, c.status != "intended", c.serial != but)
     return connection.execute(select(c.serial).where(*certified).limit(1)).first() is not None
@@ -83,7 +85,7 @@ def count_active(connection: Connection, serials: Collection[str]) -> int:
 
 
 def count_held(connection: Connection, holder: Identity, issuer: str, now: datetime) -> int:
-    """How many certificates of an intermediate somebody may use now."""
+    """Count the certificates of an intermediate that somebody may use now."""
     c = certificates.c
     query = select(func.count()).where(
         c.domain == holder.domain,
@@ -121,7 +123,8 @@ def record_intent(connection: Connection, intent: Intent) -> None:
 def record_responder(
     connection: Connection, serial: str, issuer: str, now: datetime, not_after: datetime
 ) -> None:
-    """Who answers OCSP. It is no role: nobody can call anything with it."""
+    """Record the certificate of a responder to OCSP. That is no role: nobody can call anything with
+    it."""
     connection.execute(
         insert(certificates).values(
             serial=serial,
@@ -138,7 +141,7 @@ def record_responder(
 
 
 def activate(connection: Connection, serial: str, fingerprint: bytes, der: bytes) -> bool:
-    """Whether it is active now: it isn't if it was revoked meanwhile."""
+    """Make a certificate active; return whether it is now: it isn't if it was revoked meanwhile."""
     c = certificates.c
     connection.execute(
         update(certificates)
@@ -150,8 +153,8 @@ def activate(connection: Connection, serial: str, fingerprint: bytes, der: bytes
 
 
 def list_known(connection: Connection, roles: Sequence[Role], now: datetime) -> list[Known]:
-    """Active, unexpired certificates of ours, of these roles. Administrators of a disabled domain
-    are not among them; what serves it is, or what was accepted could not be delivered."""
+    """List active, unexpired certificates of ours, of these roles. Administrators of a disabled
+    domain are not among them; what serves it is, or what was accepted could not be delivered."""
     c = certificates.c
     disabled = select(domains.c.domain).where(domains.c.disabled_at.is_not(None))
     shut_out = (c.role == Role.ADMIN.value) & c.domain.in_(disabled)

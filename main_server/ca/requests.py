@@ -1,4 +1,5 @@
-"""What can be asked of the CA by a shell or by an administrator alike, and what comes of it."""
+"""The requests that a shell and an administrator alike can make of the CA, and what comes of
+them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ class Asked:
 def grant(
     engine: Engine, authority: Authority, asked: Asked, now: datetime, actor: str = SYSTEM
 ) -> Certified:
-    """An Issued if the key was made here."""
+    """Return the certificate that was asked for; an Issued if the key was made here."""
     order = make_order(asked.identity, asked.usage, asked.hosts, asked.lifetime)
     return _give(engine, authority, order, asked.csr, now, Cause(actor))
 
@@ -54,8 +55,9 @@ def succeed(
     now: datetime,
     actor: str = SYSTEM,
 ) -> Certified:
-    """A new certificate like one that is good or has expired, at any time: somebody answers for it
-    who might issue one anyway. What was taken from its holder is not given back like this."""
+    """Return a new certificate like one that is good or has expired, at any time: somebody answers
+    for it who might issue one anyway. What was taken from its holder is not given back like
+    this."""
     if row.der is None:
         raise Invalid(_NOT_GOOD)
     if row.anchor is not None:
@@ -97,7 +99,8 @@ def select(
     role: Role | None = None,
     within: str | None = None,
 ) -> Selection:
-    """By exactly one of name, serial and fingerprint; in one domain only, if one is given."""
+    """Return a selection by exactly one of name, serial and fingerprint; in one domain only, if one
+    is given."""
     if sum(one is not None for one in (name, serial, fingerprint)) != 1:
         raise Invalid("Say which: by a name, a serial or a fingerprint.")
     if name is not None:
@@ -112,7 +115,7 @@ def select(
 
 
 def _hex(text: str, digits: int) -> str:
-    """As openssl and browsers write it, too: upper-case, with colons."""
+    """Read hex digits as openssl and browsers write them, too: upper-case, with colons."""
     plain = text.replace(":", "").lower()
     if not plain or len(plain) > digits or not set(plain) <= set("0123456789abcdef"):
         raise Invalid(f"A serial or a fingerprint is up to {digits} hex digits.")

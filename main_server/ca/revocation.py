@@ -1,4 +1,5 @@
-"""Revoking: ledger row, revocation number and signed lists change in one transaction (I8).
+"""Revoke certificates: ledger row, revocation number and signed lists change in one transaction
+(I8).
 
 Then the new state is published to Redis. That may fail: every process also asks the main server.
 """
@@ -30,19 +31,20 @@ from main_server.store.database import transact
 
 _PUBLISH = (Path(__file__).parent / "lua" / "publish.lua").read_text()
 AHEAD = timedelta(minutes=10)
-"""Numbers are Unix milliseconds, or little more (main_server.ca.crl.next_number). One from later
-than that is no state's, whatever has written it, and would keep what is revoked from Redis."""
+"""The time by which a state's number can be ahead: numbers are Unix milliseconds, or little more
+(main_server.ca.crl.next_number). One from later than that is no state's, whatever has written it,
+and would keep what is revoked from Redis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Revocation:
-    """The state that has been reached, and which certificates it was reached for."""
+    """The state that has been reached, and the certificates that it was reached for."""
 
     number: int
     serials: list[str]
     tokens: int = 0
-    """How many were withdrawn: those by which who is revoked by name could have enrolled, and those
-    that a revoked administrator has made."""
+    """The number of tokens that were withdrawn: those with which a client that is revoked by name
+    could have enrolled, and those that a revoked administrator has made."""
 
 
 def revoke(
@@ -53,7 +55,8 @@ def revoke(
     now: datetime,
     actor: str = SYSTEM,
 ) -> Revocation:
-    """Certificates that are revoked already are left as they are; nothing to do changes nothing."""
+    """Revoke the selected certificates. Those that are revoked already are left as they are; if
+    there is nothing to do, nothing changes."""
     return transact(engine, lambda c: revoke_in(c, authorities, selection, reason, now, actor))
 
 
@@ -93,15 +96,15 @@ def _tell_of_tokens(
 def count_tokens(
     connection: Connection, selection: Selection, serials: Sequence[str], now: datetime
 ) -> int:
-    """How many a revocation of these serials would withdraw."""
+    """Count the tokens that a revocation of these serials would withdraw."""
     makers = [one.uri for one in _makers(connection, selection, serials)]
     of_holder = count_open(connection, selection.client, now) if selection.client else 0
     return of_holder + count_made_by(connection, makers, now)
 
 
 def _makers(connection: Connection, selection: Selection, serials: Sequence[str]) -> list[Identity]:
-    """The administrators who are out by this. One who is named is, whatever is left of theirs: a
-    token outlives the certificate that it was made by."""
+    """Return the administrators whom this shuts out. One who is named is among them, whatever is
+    left of their certificates: a token outlives the certificate that it was made by."""
     named = selection.administrator
     found = repository.list_administrators(connection, serials)
     return found if named is None or named in found else [*found, named]
@@ -114,7 +117,8 @@ def _withdraw_theirs(
     now: datetime,
     actor: str,
 ) -> int:
-    """Whoever had an administrator's key may have made tokens by it, to come back with."""
+    """Withdraw the tokens of the administrators who are shut out, and return how many there were:
+    whoever had an administrator's key may have made tokens with it, to come back with."""
     total = 0
     for one in _makers(connection, selection, serials):
         if count := withdraw_made_by(connection, [one.uri], now):
@@ -131,7 +135,7 @@ def release(
     now: datetime,
     actor: str = SYSTEM,
 ) -> Revocation:
-    """Ends the hold of those that are on hold."""
+    """End the hold of the selected certificates that are on hold."""
 
     def work(connection: Connection) -> Revocation:
         known = repository.lock_number(connection)
@@ -148,7 +152,7 @@ def release(
 
 
 def renew_lists(engine: Engine, authorities: Sequence[Authority], now: datetime) -> int:
-    """Signs every list anew, so that none grows too old; the number of the state then."""
+    """Sign every list anew, so that none grows too old; return the number of the state then."""
 
     def work(connection: Connection) -> int:
         number = next_number(repository.lock_number(connection), now)
@@ -165,7 +169,7 @@ def retire_issuer(
     now: datetime,
     actor: str = SYSTEM,
 ) -> Revocation:
-    """Revokes all that an intermediate has signed; then its last list, for as long as it lives.
+    """Revoke all that an intermediate has signed; then sign its last list, for as long as it lives.
 
     So its key can go at once, while peers that trust it still have a list to go by.
     """
@@ -187,7 +191,8 @@ def retire_issuer(
 
 
 def renew_old_lists(engine: Engine, authorities: Sequence[Authority], now: datetime) -> int | None:
-    """Signs the lists anew if one is missing or an hour old; None if none was."""
+    """Sign the lists anew if one is missing or an hour old, and return the number; None if none
+    was."""
 
     def work(connection: Connection) -> int | None:
         known = repository.lock_number(connection)
@@ -225,7 +230,8 @@ def _entry(actor: str, action: str, selection: Selection, details: Mapping[str, 
 
 
 async def publish(redis: Redis, revocations: Revocations) -> bool:
-    """Whether this state was news to Redis. Raises RedisError if it can't be told."""
+    """Publish this state, and return whether it was news to Redis. Raise RedisError if Redis can't
+    be told."""
     script = redis.register_script(_PUBLISH)
     data = encode_revocations(revocations)
     highest = highest_number(revocations)
@@ -233,5 +239,5 @@ async def publish(redis: Redis, revocations: Revocations) -> bool:
 
 
 def highest_number(revocations: Revocations) -> int:
-    """That a state beside this one can have by now."""
+    """Return the highest number that a state beside this one can have by now."""
     return max(revocations.number, int((time.time() + AHEAD.total_seconds()) * 1000))

@@ -1,4 +1,4 @@
-"""Issuing: serial and intent are in the ledger before the signature is made.
+"""Issue certificates: serial and intent are in the ledger before the signature is made.
 
 A certificate that was signed but never recorded would be one that nobody can revoke. The audit log
 tells of it in the same transaction as the intent.
@@ -31,17 +31,18 @@ from main_server.ca.revoked.repository import lock_number
 from main_server.store.database import transact
 
 Claim = Callable[[Connection, str], None]
-"""Raises if nobody may be given the certificate of this serial after all. Called with the intent,
-and once more before the certificate counts; for one serial at a time."""
+"""A function that raises if nobody may be given the certificate of this serial after all. It is
+called with the intent, and once more before the certificate counts; for one serial at a time."""
 
 
 def anybody(_connection: Connection, _serial: str) -> None:
-    """The claim of who needs none."""
+    """Let anybody be given the certificate: the claim of those who need none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """By whom and how a certificate came to be; `predecessor` is the serial of what it renews."""
+    """The cause of a certificate: by whom and how it came to be; `predecessor` is the serial of
+    what it renews."""
 
     actor: str = SYSTEM
     action: str = "certificate.issued"
@@ -49,7 +50,7 @@ class Cause:
 
     @property
     def origin(self) -> str:
-        """issued, enrolled or renewed."""
+        """One of issued, enrolled and renewed."""
         return self.action.removeprefix("certificate.")
 
 
@@ -74,7 +75,7 @@ class Certified:
 
 @dataclass(frozen=True, slots=True)
 class Issued(Certified):
-    """With a key that was made here, and is kept nowhere."""
+    """A certificate with a key that was made here, and is kept nowhere."""
 
     key_pem: bytes
 
@@ -101,7 +102,8 @@ def certify(
     cause: Cause = BY_ITSELF,
     claim: Claim = anybody,
 ) -> Certified:
-    """For somebody's own key. Raises KeyUsedBefore if any certificate ever had it."""
+    """Issue a certificate for somebody's own key; raise KeyUsedBefore if any certificate ever had
+    it."""
     serial = new_serial()
     ends = authority.ends_at(order, now)
     why = (cause.origin, cause.actor, cause.predecessor)
@@ -115,7 +117,8 @@ def certify(
 
 
 def given_again(authorities: Authorities, der: bytes) -> Certified | None:
-    """Below the intermediate that signed it, which may have been replaced; None if it is gone."""
+    """Return a certificate again, below the intermediate that signed it, which may have been
+    replaced; None if that is gone."""
     certificate = read_certificate(der)
     issuer = authorities.issuer_of(certificate)
     return Certified(certificate, issuer.chain(certificate)) if issuer else None
@@ -131,7 +134,8 @@ def _record(connection: Connection, intent: Intent, entry: Entry, claim: Claim) 
 
 
 def _activate(connection: Connection, intent: Intent, made: Certified, claim: Claim) -> None:
-    """Of several intents for one key the first to come here has it."""
+    """Activate the certificate; if several intents are for one key, the first to come here has
+    it."""
     lock_number(connection)
     claim(connection, intent.serial)
     if repository.is_key_known(connection, intent.public_key, but=intent.serial):
@@ -142,7 +146,7 @@ def _activate(connection: Connection, intent: Intent, made: Certified, claim: Cl
 
 
 def _told(intent: Intent) -> tuple[str, str, Mapping[str, object]]:
-    """Subject, domain and details of the audit's entry."""
+    """Return subject, domain and details of the audit's entry."""
     who = intent.order.identity
     details: dict[str, object] = {
         "serial": intent.serial,

@@ -64,7 +64,8 @@ def list_tokens(
     name: str | None = None,
     after: tuple[datetime, bytes] | None = None,
 ) -> list[Kept]:
-    """The latest first; `after` is when the last one that is known was made, and its digest."""
+    """List tokens, the latest first; `after` is when the last one that is known was made, and its
+    digest."""
     query = select(*_COLUMNS).order_by(_T.created_at.desc(), _T.token_hash).limit(limit)
     if domain is not None:
         query = query.where(_T.domain == domain)
@@ -87,23 +88,25 @@ def withdraw_token(connection: Connection, digest: bytes, now: datetime) -> None
 
 
 def withdraw_open(connection: Connection, identity: Identity, now: datetime) -> int:
-    """Those that a certificate could still come of; how many there were."""
+    """Withdraw a client's tokens that a certificate could still come of; return how many there
+    were."""
     return _withdraw(connection, _of(identity), now)
 
 
 def withdraw_made_by(connection: Connection, actors: Collection[str], now: datetime) -> int:
-    """Those that these have made, and that a certificate could still come of: how many."""
+    """Withdraw the tokens that these actors have made and that a certificate could still come of;
+    return how many there were."""
     return _withdraw(connection, [_T.actor.in_(actors)], now) if actors else 0
 
 
 def count_open(connection: Connection, identity: Identity, now: datetime) -> int:
-    """How many `withdraw_open` would withdraw."""
+    """Count the tokens that `withdraw_open` would withdraw."""
     query = select(func.count()).where(*_of(identity), *_open(from_ms(to_ms(now))))
     return connection.execute(query).scalar_one()
 
 
 def count_made_by(connection: Connection, actors: Collection[str], now: datetime) -> int:
-    """How many `withdraw_made_by` would withdraw."""
+    """Count the tokens that `withdraw_made_by` would withdraw."""
     query = select(func.count()).where(_T.actor.in_(actors), *_open(from_ms(to_ms(now))))
     return connection.execute(query).scalar_one()
 
@@ -128,14 +131,14 @@ def _open(moment: datetime) -> list[ColumnElement[bool]]:
 
 
 def is_intended(connection: Connection, serial: str) -> bool:
-    """Whether the certificate of that serial was begun, and doesn't count yet."""
+    """Tell whether the certificate of that serial was begun, and doesn't count yet."""
     c = certificates.c
     query = select(c.serial).where(c.serial == serial, c.status == "intended")
     return connection.execute(query).first() is not None
 
 
 def find_der(connection: Connection, serial: str, public_key: bytes) -> bytes | None:
-    """The certificate of that serial, if it is active and certifies that key."""
+    """Return the certificate of that serial, if it is active and certifies that key."""
     c = certificates.c
     query = select(c.der).where(
         c.serial == serial, c.public_key == public_key, c.status == "active"

@@ -1,8 +1,7 @@
-"""Which certificates are revoked, as one process of the main server sees it, and its part in
-telling others.
+"""Watch which certificates are revoked, in one process of the main server, and help to tell others.
 
-The ledger alone says so here. What it says is put into Redis whenever that has less: it was away at
-a revocation, was wiped, or went back in time.
+The ledger alone says so here. What it says is put into Redis whenever Redis has less: because it
+was away at a revocation, was wiped, or went back in time.
 """
 
 import asyncio
@@ -61,7 +60,7 @@ class Watch:
 
 
 async def put(redis: Redis, state: Revocations) -> bool:
-    """Publishes it if Redis has less, which costs little to see, or what can't be true."""
+    """Publish the state if Redis has less, which costs little to see, or what can't be true."""
     try:
         number = await redis.hget(KEY, "number") or b""
     except ResponseError:  # it is of another type

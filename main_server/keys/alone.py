@@ -1,4 +1,5 @@
-"""One command at a time changes keys at length. Each step of one is whole; this is for people."""
+"""Let one command at a time change keys at length. Each step of one is whole; this is for
+people."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,7 +18,8 @@ class Busy(GatepostError):
 
 @contextmanager
 def alone(engine: Engine, name: str = _LOCK, busy: type[GatepostError] = Busy) -> Iterator[None]:
-    """The lock belongs to a connection of its own, which ends with it."""
+    """Hold a lock while the block runs, or raise `busy`. It belongs to a connection of its own,
+    which ends with it."""
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         if not connection.scalar(text("SELECT GET_LOCK(:name, 0)"), {"name": name}):
             raise busy()

@@ -33,12 +33,12 @@ _KEPT = 10_000
 
 
 def day_of(message_id: UUID) -> date:
-    """The UTC day in a message's id decides its data key."""
+    """Return the UTC day in a message's id, which decides its data key."""
     return from_ms(id_ms(message_id)).date()
 
 
 def new_data_key(master: MasterKey, pair: Pair, now: datetime) -> DataKey:
-    """Ids are random, so that none comes back when a backup is restored."""
+    """Make a data key. Ids are random, so that none comes back when a backup is restored."""
     key_id, (client_id, day) = secrets.randbits(63), pair
     wrapped = master.wrap(secrets.token_bytes(KEY_BYTES), data_purpose(key_id, client_id, day))
     return DataKey(key_id, client_id, day, "current", master.kid, wrapped, now)
@@ -50,10 +50,10 @@ def unwrap(masters: MasterKeys, key: DataKey) -> bytes:
 
 
 def hold_days(connection: Connection, pairs: set[Pair]) -> dict[Pair, int]:
-    """The ids of these days' keys, which nobody replaces or destroys until this transaction ends.
-    A day that isn't among them has none any more."""
+    """Return the ids of these days' keys, which nobody replaces or destroys until this transaction
+    ends. A day that isn't among them has no key any more."""
     held: dict[Pair, int] = {}
-    for _ in range(2):  # a read that had to wait while a key was replaced has passed by the new one
+    for _ in range(2):  # a read that had to wait while a key was replaced has missed the new one
         if missing := pairs - set(held):
             held |= repository.hold_data_keys(connection, missing)
     return held
@@ -66,12 +66,12 @@ class HeldKeys:
         self._keys = keys
 
     def covers(self, envelope: Envelope) -> bool:
-        """Whether this message may have a body: not on a day that was erased, nor under a key that
-        can't be unwrapped."""
+        """Tell whether this message may have a body: not on a day that was erased, nor under a key
+        that can't be unwrapped."""
         return _pair_of(envelope) in self._keys
 
     def seal(self, envelope: Envelope, content: bytes) -> tuple[int, bytes]:
-        """The id of the key, and the content as a row keeps it."""
+        """Return the id of the key, and the content as a row keeps it."""
         key_id, key = self._keys[_pair_of(envelope)]
         message_id, client_id, domain = envelope.message_id, envelope.client_id, envelope.domain
         return key_id, seal_row(key, key_id, message_id, client_id, domain, content)
@@ -85,7 +85,7 @@ class DataKeys:
         self._pairs = pairs
 
     def hold(self, connection: Connection) -> HeldKeys:
-        """For the rows that are written in this transaction."""
+        """Hold the keys for the rows that are written in this transaction."""
         held = hold_days(connection, self._pairs)
         missing = self._pairs - set(held)
         if missing and missing != erased_days(connection, missing):
@@ -95,7 +95,8 @@ class DataKeys:
     def _opened(
         self, connection: Connection, held: dict[Pair, int]
     ) -> dict[Pair, tuple[int, bytes]]:
-        """Without those that can't be unwrapped: the other days of a batch don't wait for them."""
+        """Return the keys without those that can't be unwrapped: the other days of a batch don't
+        wait for them."""
         keys = {}
         for pair, key_id in held.items():
             with suppress(KeysUnavailable):
@@ -104,7 +105,7 @@ class DataKeys:
 
 
 class DataKeyring:
-    """The way of one process to the data keys."""
+    """The access of one process to the data keys."""
 
     def __init__(self, masters: MasterKeys) -> None:
         self._masters = masters
@@ -112,7 +113,7 @@ class DataKeyring:
         self._opened: dict[int, tuple[bytes, float]] = {}
 
     def prepare(self, engine: Engine, envelopes: Iterable[Envelope]) -> DataKeys:
-        """Makes the keys of days that begin, in a transaction of its own."""
+        """Make the keys of days that begin, in a transaction of its own."""
         pairs = {_pair_of(envelope) for envelope in envelopes}
         now = time.monotonic()
         doubtful = [pair for pair in pairs if self._made.get(pair, 0.0) < now]
@@ -122,11 +123,12 @@ class DataKeyring:
         return DataKeys(self, pairs)
 
     def read(self, engine: Engine, key_id: int) -> bytes:
-        """To open a row by. Raises CannotOpen only if the key is known to be destroyed."""
+        """Return the key to open a row with. Raise CannotOpen only if it is known to be
+        destroyed."""
         return self._opened_before(key_id) or transact(engine, lambda c: self.open(c, key_id))
 
     def open(self, connection: Connection, key_id: int) -> bytes:
-        """The same, in a transaction that is under way."""
+        """Return a key as `read` does, in a transaction that is under way."""
         known = self._opened_before(key_id)
         if known is None:
             known = unwrap(self._masters, _find(connection, key_id))
@@ -138,7 +140,7 @@ class DataKeyring:
         return key if until >= time.monotonic() else None
 
     def forget(self) -> None:
-        """Lets go of what is old, and of all if it is very much."""
+        """Let go of what is old, and of everything if there is very much."""
         now = time.monotonic()
         self._made = {p: until for p, until in list(self._made.items()) if until >= now}
         self._opened = {k: one for k, one in list(self._opened.items()) if one[1] >= now}

@@ -1,4 +1,4 @@
-"""Destroying a client's day: its data key goes first, and with it every copy of its messages.
+"""Destroy a client's day: its data key goes first, and with it every copy of its messages.
 
 From that moment no backup, replica or archive of the ledger opens them. Then the rows lose body and
 number, a few at a time; begun again after any interruption, it goes on. It is refused as long as a
@@ -45,7 +45,8 @@ class Held(GatepostError):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What destroying would do; `destroyed` is set where it was begun, or is done, already."""
+    """A plan of what destroying would do; `destroyed` is set where it was begun, or is done,
+    already."""
 
     keys: list[DataKey]
     messages: dict[str, int]
@@ -65,8 +66,8 @@ def plan(engine: Engine, pair: Pair, our_time: datetime) -> Plan:
 
 
 def destroy(engine: Engine, pair: Pair, our_time: datetime, actor: str) -> Iterator[int]:
-    """Yields how many rows were erased, again and again; done when it ends. Raises Held and
-    TooEarly."""
+    """Destroy a day; yield how many rows were erased, again and again, until it is done. Raise Held
+    if there is a legal hold, TooEarly if messages may still be delivered."""
     transact(engine, partial(_begin, pair=pair, our_time=our_time, actor=actor))
     start, erased = rows.first_id_of(pair[1]), 0
     of_day = partial(rows.list_ids, pair=pair, limit=BATCH)
@@ -78,8 +79,9 @@ def destroy(engine: Engine, pair: Pair, our_time: datetime, actor: str) -> Itera
 
 
 def destroy_key(connection: Connection, pair: Pair, our_time: datetime) -> Mapping[str, int] | None:
-    """The moment after which nothing opens the day. Waits for all who hold its key; whether the day
-    is held is for who calls. Its messages by status; None if its key was destroyed before."""
+    """Destroy a day's key: after this, nothing opens the day. Wait for all who hold the key;
+    whether there is a legal hold is for the caller to check. Return the day's messages by status;
+    None if its key was destroyed before."""
     repository.own_master(connection)
     keys = repository.lock_day(connection, pair).values()
     if find_erased_day(connection, pair):
@@ -112,7 +114,8 @@ def _erase(connection: Connection, client_id: str, ids: Sequence[bytes]) -> int:
 
 
 def _demand_free(connection: Connection, client_id: str) -> None:
-    """Whoever sets a hold waits until this transaction has ended, or has come before it."""
+    """Raise Held if there is a legal hold. Whoever sets one waits until this transaction has ended,
+    or has come before it."""
     holds.share(connection)
     if held := _held(connection, client_id):
         raise held
@@ -133,7 +136,8 @@ def _held(connection: Connection, client_id: str) -> Held | None:
 def _too_early(
     connection: Connection, pair: Pair, our_time: datetime, messages: Mapping[str, int]
 ) -> TooEarly | None:
-    """Of the two clocks the one that is behind counts: too late is nothing, too early is a loss."""
+    """Return a refusal if it is too early. The one of the two clocks that is behind counts: too
+    late does no harm, too early is a loss."""
     possible = destroyable_from(pair[1])
     if min(repository.read_time(connection), our_time) < possible:
         return TooEarly(f"This day can be destroyed from {possible:%Y-%m-%d %H:%M} UTC on.")

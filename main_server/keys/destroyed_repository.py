@@ -13,7 +13,8 @@ from main_server.store.tables import destroyed_keys as table
 
 @dataclass(frozen=True, slots=True)
 class DestroyedKey:
-    """`finished_at` is None as long as the rows of a destroyed day are being erased."""
+    """A key that was destroyed; `finished_at` is None as long as the rows of a destroyed day are
+    being erased."""
 
     kind: str
     kid: bytes
@@ -32,7 +33,7 @@ def of_data_key(key: DataKey, cause: str, now: datetime, finished: datetime | No
 
 
 def kid_of(key_id: int) -> bytes:
-    """A data key's id as the list has it."""
+    """Return a data key's id as the list has it."""
     return key_id.to_bytes(8, "big")
 
 
@@ -53,7 +54,7 @@ def find_destroyed(connection: Connection, kind: str, kid: bytes) -> DestroyedKe
 
 
 def erased_days(connection: Connection, wanted: Iterable[Pair]) -> set[Pair]:
-    """Those of these days whose messages were erased: they never get a key again."""
+    """Return those of these days whose messages were erased: they never get a key again."""
     pairs = set(wanted)
     query = select(table.c.client_id, table.c.day).where(
         table.c.client_id.in_({client_id for client_id, _ in pairs}),
@@ -73,7 +74,7 @@ def find_erased_day(connection: Connection, pair: Pair) -> DestroyedKey | None:
 
 
 def mark_finished(connection: Connection, pair: Pair, now: datetime) -> None:
-    """All rows of this day are erased."""
+    """Note that all rows of this day are erased."""
     client_id, day = pair
     statement = update(table).where(
         table.c.client_id == client_id,

@@ -1,4 +1,4 @@
-"""How long keys live. Pure; all times are the ledger's, UTC.
+"""The lifetimes of keys. Pure; all times are the ledger's, UTC.
 
 The edge seals to a key for at most two days after it was made, and for at most one after it was
 replaced: it refuses to go on with one that is older, so a proxy that was cut off from all main
@@ -11,15 +11,16 @@ from datetime import UTC, date, datetime, time, timedelta
 
 DAY = timedelta(days=1)
 MAX_LIFETIME = timedelta(hours=96)
-"""No message lives longer, from its being queued to its end."""
+"""The longest life of a message, from its being queued to its end."""
 
 SEALING_TURN = DAY
-"""So old, a sealing key is replaced."""
+"""The age at which a sealing key is replaced."""
 SEALING_USE = 2 * DAY
-"""So old, the edge refuses it."""
+"""The age at which the edge refuses a sealing key."""
 
 TOKEN_KEY_AFTERLIFE = timedelta(hours=1)
-"""So long a key that was replaced still verifies what it signed: longer than any access token."""
+"""The time for which a key that was replaced still verifies what it signed: longer than any access
+token lives."""
 
 
 def use_until(made_at: datetime) -> datetime:
@@ -31,11 +32,12 @@ def is_due(made_at: datetime, now: datetime) -> bool:
 
 
 def dies_at(made_at: datetime, replaced_at: datetime) -> datetime:
-    """When a sealing key that was replaced is destroyed."""
+    """Return when a sealing key that was replaced is destroyed."""
     return max(replaced_at + DAY, use_until(made_at)) + MAX_LIFETIME
 
 
 def destroyable_from(day: date) -> datetime:
-    """From when the data key of a day may go: each message of the day has ended a day ago."""
+    """Return from when the data key of a day may go: each message of the day has ended a day before
+    then."""
     begins = datetime.combine(day, time(), tzinfo=UTC).replace(tzinfo=None)
     return begins + DAY + MAX_LIFETIME + DAY

@@ -1,4 +1,4 @@
-"""What `gatepost keys list` shows: every key's name, state and times; never the key."""
+"""List keys, for `gatepost keys list`: every key's name, state and times; never the key."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
@@ -24,7 +24,8 @@ Line = tuple[dict[str, Any], str]
 def describe_all(
     engine: Engine, masters: MasterKeys, client_id: str | None, day: date | None
 ) -> Iterator[Line]:
-    """One by one, as counting messages takes a while. Of a client or a day the data keys only."""
+    """Yield the keys one by one, as counting messages takes a while; for a client or a day, its
+    data keys only."""
     if client_id is None and day is None:
         yield transact(engine, partial(_describe_master, masters=masters))
         yield from map(_describe_service_key, transact(engine, repository.list_service_keys))
@@ -36,7 +37,8 @@ def describe_all(
 
 
 def _is_asked_for(key: DestroyedKey, client_id: str | None, day: date | None) -> bool:
-    """Of all clients and days, only what is unfinished: the list grows every day."""
+    """Tell whether a destroyed key is asked for; for all clients and days, only an unfinished one
+    is: the list grows every day."""
     if client_id is None and day is None:
         return key.finished_at is None
     return client_id in (None, key.client_id) and day in (None, key.day)

@@ -1,4 +1,4 @@
-"""The keys' loop of each main server: learns what others have changed, and does what is due.
+"""The keys' loop of each main server: it learns what others have changed, and does what is due.
 
 All may do it, side by side: whoever comes second finds it done. Where the ledger's clock and ours
 disagree nothing is replaced or destroyed, for one of them is wrong, and what is destroyed too early
@@ -25,7 +25,7 @@ from main_server.store.database import Ledger, transact
 
 TURN_SECONDS = 2.0
 NEW_KEYS_SECONDS = 300.0
-"""For so long at most a day's new keys are in the ledger alone, where a backup is kept."""
+"""The longest time for which a day's new keys are in the ledger alone, where a backup is kept."""
 CLOCKS_DIFFER_MS = 300_000
 
 Events = list[tuple[str, dict[str, Any]]]
@@ -70,7 +70,7 @@ class ClocksDiffer(KeysUnavailable):
 
 
 def take_turn(engine: Engine, keyring: Keyring, now_ms: int) -> Events:
-    """What was changed; all of it is committed when this returns."""
+    """Do what is due, and return what was changed; all of it is committed by then."""
     keyring.refresh()
     stored = keyring.service_keys
     now = transact(engine, repository.read_time)

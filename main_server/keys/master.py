@@ -20,7 +20,7 @@ _NONCE = 12
 
 
 class MasterKey:
-    """Wraps with AES-256-GCM, each time bound to what the wrapped key is for."""
+    """A master key. It wraps with AES-256-GCM, each time bound to what the wrapped key is for."""
 
     def __init__(self, key: bytes) -> None:
         self._cipher = AESGCM(key)
@@ -31,7 +31,8 @@ class MasterKey:
         return nonce + self._cipher.encrypt(nonce, key, purpose)
 
     def unwrap(self, wrapped: bytes, purpose: bytes) -> bytes:
-        """A failure says nothing of the messages below this key: it may yet be restored."""
+        """Unwrap a key. A failure says nothing of the messages below that key: it may yet be
+        restored."""
         try:
             return self._cipher.decrypt(wrapped[:_NONCE], wrapped[_NONCE:], purpose)
         except (InvalidTag, ValueError):
@@ -40,7 +41,7 @@ class MasterKey:
 
 
 class MasterKeys:
-    """Those that `read` gives, the newest first; read again when another is asked for."""
+    """The master keys that `read` gives, the newest first; read again when another is asked for."""
 
     def __init__(self, read: Callable[[], Sequence[MasterKey]]) -> None:
         self._read = read
@@ -51,7 +52,8 @@ class MasterKeys:
         return self._keys[0]
 
     def refresh(self) -> None:
-        """Raises ConfigurationError if the file can't be used any more; what we have stays."""
+        """Read the file again. Raise ConfigurationError if it can't be used any more; what we have
+        stays."""
         self._keys = list(self._read())
 
     def get(self, kid: bytes) -> MasterKey:
@@ -71,7 +73,7 @@ class MasterKeys:
 
 
 def service_purpose(purpose: str, kid: bytes) -> bytes:
-    """What a service key is wrapped as: one in another's place doesn't unwrap."""
+    """Return what a service key is wrapped as: one in another's place doesn't unwrap."""
     return f"gatepost {purpose} key ".encode() + kid
 
 

@@ -1,4 +1,4 @@
-"""Reencrypting a client's day: another data key, for one that has become known.
+"""Reencrypt a client's day: give it another data key, for one that has become known.
 
 From the first step on nothing new is sealed under the old key; then its rows are sealed again, a
 few at a time, while messages arrive; it is destroyed when no row needs it. Begun again after any
@@ -39,7 +39,7 @@ class Exchange:
 
 
 def reencrypt(engine: Engine, masters: MasterKeys, pair: Pair) -> Iterator[int]:
-    """Yields how many rows have been done, again and again; done when it ends."""
+    """Reencrypt a day; yield how many rows have been done, again and again, until all are."""
     exchange = transact(engine, lambda connection: begin(connection, masters, pair))
     start, moved = rows.first_id_of(pair[1]), 0
     under_old = partial(rows.list_sealed, pair=pair, key_id=exchange.old.key_id, limit=BATCH)
@@ -51,7 +51,8 @@ def reencrypt(engine: Engine, masters: MasterKeys, pair: Pair) -> Iterator[int]:
 
 
 def begin(connection: Connection, masters: MasterKeys, pair: Pair) -> Exchange:
-    """Waits for all who hold the old key. From here on they get the new one."""
+    """Begin the exchange, after waiting for all who hold the old key. From here on they get the new
+    one."""
     master = masters.get(repository.own_master(connection))
     day = repository.lock_day(connection, pair)
     if "current" not in day:
@@ -82,7 +83,7 @@ def _move(engine: Engine, masters: MasterKeys, exchange: Exchange, batch: list[S
 
 
 def _finish(connection: Connection, exchange: Exchange) -> None:
-    """Destroys the old key. It is nobody's any more: since it was retired no row can get it."""
+    """Destroy the old key. It is nobody's any more: since it was retired no row can get it."""
     old = exchange.old
     repository.own_master(connection)
     day = repository.lock_day(connection, old.pair)

@@ -49,7 +49,7 @@ class ServiceKey:
 
 
 _data_columns = [data_keys.c[name] for name in DataKey.__slots__]
-_CURRENT = (  # finds a few more than asked for: of several clients and several days, each with each
+_CURRENT = (  # finds a few more than asked for: each of the clients with each of the days
     data_keys.c.client_id.in_(bindparam("clients", expanding=True)),
     data_keys.c.day.in_(bindparam("days", expanding=True)),
     data_keys.c.state == "current",
@@ -63,13 +63,13 @@ _service_columns = [service_keys.c[name] for name in ServiceKey.__slots__]
 
 
 def read_time(connection: Connection) -> datetime:
-    """The ledger's clock, by which keys age: all main servers have the same."""
+    """Return the time of the ledger's clock, by which keys age: all main servers have the same."""
     now: datetime = connection.execute(select(func.utc_timestamp(3))).scalar_one()
     return now
 
 
 def begin_master(connection: Connection, kid: bytes, now: datetime) -> None:
-    """What wraps from the first day on; the first server to come decides."""
+    """Note which master key wraps from the first day on; the first server to come decides."""
     statement = insert(current_master).values(one=1, kid=kid, changed_at=now)
     connection.execute(statement.on_duplicate_key_update(one=current_master.c.one))
 
@@ -79,7 +79,8 @@ def share_master(connection: Connection) -> bytes:
 
 
 def own_master(connection: Connection) -> bytes:
-    """Waits for all who are adding keys, and keeps others from it until this transaction ends."""
+    """Return the current master key's id, after waiting for all who are adding keys; nobody else
+    adds any until this transaction ends."""
     return _lock_master(connection, read=False)
 
 
@@ -101,7 +102,7 @@ def change_master(connection: Connection, kid: bytes, now: datetime) -> None:
 
 
 def find_data_keys(connection: Connection, wanted: Iterable[Pair]) -> list[DataKey]:
-    """The current ones of these clients' days."""
+    """Return the current keys of these clients' days."""
     pairs = set(wanted)
     query = select(*_data_columns).where(*_CURRENT)
     found = [DataKey(*row) for row in connection.execute(query, _of(pairs))]
@@ -109,7 +110,7 @@ def find_data_keys(connection: Connection, wanted: Iterable[Pair]) -> list[DataK
 
 
 def hold_data_keys(connection: Connection, wanted: set[Pair]) -> dict[Pair, int]:
-    """The ids of the current ones, which stay current until this transaction ends."""
+    """Return the ids of the current keys, which stay current until this transaction ends."""
     found = {(row[0], row[1]): row[2] for row in connection.execute(_HOLD, _of(wanted))}
     return {pair: key_id for pair, key_id in found.items() if pair in wanted}
 
@@ -124,7 +125,7 @@ def find_data_key(connection: Connection, key_id: int) -> DataKey | None:
 
 
 def lock_day(connection: Connection, pair: Pair) -> dict[str, DataKey]:
-    """A client's day, by state; waits for all who hold its key."""
+    """Lock the keys of a client's day, and return them by state; wait for all who hold one."""
     client_id, day = pair
     query = select(*_data_columns).where(data_keys.c.client_id == client_id, data_keys.c.day == day)
     found = [DataKey(*row) for row in connection.execute(query.with_for_update())]
@@ -145,7 +146,7 @@ def list_data_keys(
 
 
 def count_by_day(connection: Connection, last: date) -> dict[Pair, int]:
-    """How many keys each client has of each day up to that one."""
+    """Count the keys that each client has of each day up to `last`."""
     c = data_keys.c
     query = select(c.client_id, c.day, func.count()).where(c.day <= last)
     rows = connection.execute(query.group_by(c.client_id, c.day))
@@ -153,14 +154,16 @@ def count_by_day(connection: Connection, last: date) -> dict[Pair, int]:
 
 
 def newest_data_keys(connection: Connection) -> tuple[int, datetime | None]:
-    """How many there are, and when the last was made: another answer means others."""
+    """Return how many data keys there are, and when the last was made: another answer means other
+    keys."""
     query = select(func.count(), func.max(data_keys.c.created_at))
     count, newest = connection.execute(query).one()
     return int(count), newest
 
 
 def add_data_keys(connection: Connection, keys: Sequence[DataKey]) -> None:
-    """The first one of a day stays: another process may have made it at the same time."""
+    """Add data keys. The first one of a day stays: another process may have made it at the same
+    time."""
     rows = [{name: getattr(key, name) for name in DataKey.__slots__} for key in keys]
     statement = insert(data_keys)
     connection.execute(statement.on_duplicate_key_update(client_id=data_keys.c.client_id), rows)
@@ -173,14 +176,15 @@ def retire_data_key(connection: Connection, key_id: int) -> None:
 
 
 def delete_data_key(connection: Connection, key: DataKey) -> None:
-    """Overwrites it in its place first: a deleted row stays readable in the file for a while."""
+    """Delete a data key, overwritten in its place first: a deleted row stays readable in the file
+    for a while."""
     where = data_keys.c.key_id == key.key_id
     connection.execute(update(data_keys).where(where).values(wrapped=bytes(len(key.wrapped))))
     connection.execute(delete(data_keys).where(where))
 
 
 def list_service_keys(connection: Connection) -> list[ServiceKey]:
-    """Newest first."""
+    """List the service keys, newest first."""
     query = select(*_service_columns).order_by(service_keys.c.created_at.desc(), service_keys.c.kid)
     return [ServiceKey(*row) for row in connection.execute(query)]
 
@@ -198,7 +202,7 @@ def retire_service_keys(connection: Connection, purpose: str, now: datetime) -> 
 
 
 def delete_service_key(connection: Connection, key: ServiceKey) -> None:
-    """Overwritten first, as a data key is."""
+    """Delete a service key, overwritten first as a data key is."""
     where = service_keys.c.kid == key.kid
     connection.execute(update(service_keys).where(where).values(wrapped=bytes(len(key.wrapped))))
     connection.execute(delete(service_keys).where(where))

@@ -1,4 +1,4 @@
-"""The keyring of one process: opens what the edge sealed, seals rows, opens rows, hashes numbers.
+"""The keyring of one process: it opens what the edge sealed, seals and opens rows, hashes numbers.
 
 Several main servers change keys side by side, so what isn't known here is looked up before it is
 called unreadable; and what was destroyed elsewhere is forgotten here within seconds.
@@ -49,7 +49,8 @@ _CONTEXTS = 4096
 
 
 class Keyring:
-    """Used by several threads: what it knows of the service keys is exchanged whole."""
+    """A process's keyring. Several threads use it: what it knows of the service keys is exchanged
+    whole."""
 
     def __init__(self, masters: MasterKeys, read: Callable[[], Sequence[ServiceKey]]) -> None:
         self.masters = masters
@@ -61,35 +62,37 @@ class Keyring:
 
     @property
     def service_keys(self) -> Sequence[ServiceKey]:
-        """As they are stored, newest first."""
+        """The service keys as they are stored, newest first."""
         return self._known.stored
 
     @property
     def problem(self) -> str | None:
-        """What operators should know: messages wait for a key that is there and can't be used."""
+        """A problem that operators should know of: messages wait for a key that is there and can't
+        be used."""
         if not self._known.locked:
             return None
         kids = ", ".join(sorted(kid.hex() for kid in self._known.locked))
         return f"these keys can't be unwrapped, their messages wait: {kids}; restore the backup"
 
     def sealing_key(self) -> SealingKey:
-        """What the edge seals to, and how long it may."""
+        """Return what the edge seals to, and how long it may."""
         key = service_keys.current_of(self._known.stored, "sealing")
         assert key.public is not None
         return SealingKey(key.kid, key.public, to_ms(use_until(key.created_at)))
 
     def edge_mac_key(self) -> bytes:
-        """By which the edge names Idempotency-Keys and payloads. It opens nothing."""
+        """Return the key by which the edge names Idempotency-Keys and payloads. It opens
+        nothing."""
         return self._known.macs[service_keys.current_of(self._known.stored, "edge_mac").kid]
 
     def token_signer(self) -> Signer:
-        """By which access tokens are signed."""
+        """Return the signer of access tokens."""
         known = self._known
         kid = service_keys.current_of(known.stored, "access_token").kid
         return Signer(kid.hex(), known.signing[kid])
 
     def token_keys(self, now: datetime) -> dict[str, Ed25519PublicKey]:
-        """By which access tokens are verified at this (naive, UTC) time, by their names."""
+        """Return the keys that verify access tokens at this (naive, UTC) time, by their names."""
         known = self._known
         return {
             key.kid.hex(): known.signing[key.kid].public_key()
@@ -99,21 +102,23 @@ class Keyring:
         }
 
     def seal_totp(self, user_id: bytes, secret: bytes) -> tuple[bytes, bytes]:
-        """The key's id, and the secret of somebody's authenticator, sealed and bound to them."""
+        """Return the key's id, and the secret of somebody's authenticator, sealed and bound to
+        them."""
         kid = service_keys.current_of(self._known.stored, "totp").kid
         return kid, self._known.totp[kid].wrap(secret, _totp_purpose(user_id))
 
     def open_totp(self, user_id: bytes, kid: bytes, sealed: bytes) -> bytes:
-        """The secret of somebody's authenticator. Raises KeysUnavailable."""
+        """Return the secret of somebody's authenticator; raise KeysUnavailable if it can't be
+        opened."""
         known = self._known if kid in self._known.totp else self._reload()
         if kid not in known.totp:
             raise KeysUnavailable("The key of this authenticator is not there: restore the backup.")
         return known.totp[kid].unwrap(sealed, _totp_purpose(user_id))
 
     def open_envelope(self, envelope: Envelope) -> bytes:
-        """The sealed content.
+        """Return the content that was sealed.
 
-        Raises CannotOpen if it never can be opened: it was altered, or its key is no more. Raises
+        Raise CannotOpen if it never can be opened: it was altered, or its key is no more. Raise
         KeysUnavailable if that can't be told now.
         """
         sealed = parse(envelope.sealed)
@@ -126,12 +131,13 @@ class Keyring:
             raise CannotOpen() from None
 
     def hash_number(self, domain: str, number: str) -> tuple[bytes, bytes]:
-        """The key's id, and the MAC by which a number is found within its domain."""
+        """Return the key's id, and the MAC by which a number is found within its domain."""
         kid = service_keys.current_of(self._known.stored, "number_mac").kid
         return kid, _number_mac(self._known.macs[kid], domain, number)
 
     def number_hashes(self, domain: str, number: str) -> list[tuple[bytes, bytes]]:
-        """All that a row of this number may carry, the newest key's first: for a search."""
+        """Return all hashes that a row of this number may carry, the newest key's first: for a
+        search."""
         known = self._known
         kids = [key.kid for key in known.stored if key.purpose == "number_mac"]
         return [
@@ -139,7 +145,8 @@ class Keyring:
         ]
 
     def data_keys(self, engine: Engine, envelopes: Iterable[Envelope]) -> DataKeys:
-        """The keys for the rows of these messages; made where a client's day begins."""
+        """Return the keys for the rows of these messages; they are made where a client's day
+        begins."""
         return self._data.prepare(engine, envelopes)
 
     def open_row(
@@ -151,18 +158,18 @@ class Keyring:
         key_id: int,
         encrypted_body: bytes,
     ) -> bytes:
-        """The content of a row. Raises as open_envelope does."""
+        """Return the content of a row. Raise as open_envelope does."""
         key = self._data.read(engine, key_id)
         return open_row(key, key_id, message_id, client_id, domain, encrypted_body)
 
     def refresh(self) -> None:
-        """Forgets what is old, and reads service keys and master keys again."""
+        """Forget what is old, and read service keys and master keys again."""
         self._data.forget()
         self._reload()
         self.masters.refresh()
 
     def _knowing(self, kid: bytes) -> "_Known":
-        """The service keys, this sealing key among them."""
+        """Return the service keys, this sealing key among them."""
         known = self._known
         if kid not in known.private:
             if self._absent.get(kid, 0.0) < time.monotonic():
@@ -175,7 +182,8 @@ class Keyring:
         return known
 
     def _note_absent(self, kid: bytes) -> None:
-        """So that many messages under a key that isn't there cost one look into the ledger."""
+        """Note that a key isn't there, so that many messages under it cost one look into the
+        ledger."""
         if len(self._absent) >= _ABSENT_KEPT:
             self._absent.clear()
         self._absent[kid] = time.monotonic() + _ABSENT_SECONDS
@@ -234,7 +242,7 @@ def _kids(stored: Sequence[ServiceKey], purpose: str) -> set[bytes]:
 
 
 def open_keyring(engine: Engine, masters: MasterKeys) -> Keyring:
-    """The keyring of this ledger; makes the keys that a new one lacks."""
+    """Return the keyring of this ledger; make the keys that a new ledger lacks."""
     service_keys.begin(engine, masters)
     return Keyring(masters, lambda: transact(engine, repository.list_service_keys))
 

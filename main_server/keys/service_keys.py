@@ -1,9 +1,9 @@
-"""Service keys: those by which the edge seals, numbers are found, the edge names repeats, and
-people's access tokens are signed, and the secrets of their authenticators sealed.
+"""Service keys: those by which the edge seals, numbers are found, the edge names repeats, people's
+access tokens are signed, and the secrets of their authenticators are sealed.
 
-Of each purpose one is current. A sealing key is replaced every day, and the private half of the old
-one destroyed as soon as nothing can be left that only it opens; no copy of what was sent before can
-be opened then. Of several main servers one does it: all change keys under the same lock.
+One key of each purpose is current. A sealing key is replaced every day, and the private half of the
+old one destroyed as soon as nothing can be left that only it opens; no copy of what was sent before
+can be opened then. One of several main servers does it: all change keys under the same lock.
 """
 
 import secrets
@@ -26,7 +26,7 @@ PURPOSES = ("sealing", "number_mac", "edge_mac", "access_token", "totp")
 
 
 def begin(engine: Engine, masters: MasterKeys) -> None:
-    """Makes the keys that a new ledger lacks."""
+    """Make the keys that a new ledger lacks."""
 
     def work(connection: Connection) -> None:
         now = repository.read_time(connection)
@@ -42,12 +42,12 @@ def begin(engine: Engine, masters: MasterKeys) -> None:
 
 
 def replace(engine: Engine, masters: MasterKeys, purpose: str) -> ServiceKey:
-    """A new current key; what was made under the old one can still be opened or found."""
+    """Make a new current key; what was made under the old one can still be opened or found."""
     return transact(engine, lambda connection: _replace(connection, masters, purpose))
 
 
 def replace_if_due(engine: Engine, masters: MasterKeys) -> ServiceKey | None:
-    """The daily turn of the sealing key."""
+    """Replace the sealing key if its daily turn has come; None if it hasn't."""
 
     def work(connection: Connection) -> ServiceKey | None:
         repository.own_master(connection)
@@ -61,7 +61,7 @@ def replace_if_due(engine: Engine, masters: MasterKeys) -> ServiceKey | None:
 
 
 def destroy_dead(engine: Engine) -> list[ServiceKey]:
-    """Destroys the sealing keys whose time has come."""
+    """Destroy the sealing keys whose time has come, and return them."""
 
     def work(connection: Connection) -> list[ServiceKey]:
         repository.own_master(connection)

@@ -31,8 +31,8 @@ KEY_CONFLICT = "key_conflict"
 class Arrival:
     """An envelope and what was in it; without content it could not be opened.
 
-    Not now, where it is `locked`: a key that is needed can't be used until it is restored. The
-    others of its batch don't wait with it.
+    Where it is `locked` it can't be opened now: a key that is needed can't be used until it is
+    restored. The others of its batch don't wait with it.
     """
 
     envelope: Envelope
@@ -44,13 +44,14 @@ class Arrival:
 
 
 def ends_at(envelope: Envelope) -> int:
-    """When it expires. Not later than any message may: by then its key may be destroyed."""
+    """Return when an envelope's message expires, not later than any message may: by then its key
+    may be destroyed."""
     longest = id_ms(envelope.message_id) + MAX_LIFETIME // timedelta(milliseconds=1)
     return min(envelope.expires_at, longest)
 
 
 def arrive(keyring: Keyring, data: msgspec.Raw) -> Arrival | None:
-    """None where what came is no envelope at all."""
+    """Open what came; return None where it is no envelope at all."""
     try:
         envelope = decode(bytes(data))
     except Undecodable:
@@ -66,20 +67,22 @@ def arrive(keyring: Keyring, data: msgspec.Raw) -> Arrival | None:
 
 
 def storable(arrival: Arrival, data_keys: HeldKeys) -> Arrival:
-    """The same, locked if the key is not to be had under which its row would be sealed."""
+    """Return the same arrival, locked if the key is not to be had under which its row would be
+    sealed."""
     if arrival.content is None or data_keys.covers(arrival.envelope):
         return arrival
     return Arrival(arrival.envelope, None, locked=True)
 
 
 def readable(arrivals: Iterable[Arrival]) -> list[Envelope]:
-    """Those that will need a data key. Of the others nothing is sure, not even whose they are."""
+    """List the envelopes that will need a data key. Of the others nothing is sure, not even whose
+    they are."""
     return [arrival.envelope for arrival in arrivals if arrival.content is not None]
 
 
 def queued_row(keyring: Keyring, data_keys: HeldKeys, arrival: Arrival, now: int) -> dict[str, Any]:
-    """The row of a message that waits. Unless its sender has said when, it is due at once, whatever
-    its proxy took for the time."""
+    """Return the row of a message that waits. Unless its sender has said when, it is due at once,
+    whatever its proxy took for the time."""
     envelope = arrival.envelope
     said = envelope.due_at
     due_at = min(envelope.queued_at, now) if said is None else min(said, ends_at(envelope))
@@ -88,7 +91,7 @@ def queued_row(keyring: Keyring, data_keys: HeldKeys, arrival: Arrival, now: int
 
 
 def _sealed_row(keyring: Keyring, data_keys: HeldKeys, arrival: Arrival) -> dict[str, Any]:
-    """With its body sealed for rest."""
+    """Return the row of a message with its body sealed for rest."""
     envelope, content = arrival.envelope, arrival.content
     assert content is not None
     key_id, body = data_keys.seal(envelope, content)
@@ -104,19 +107,19 @@ def _sealed_row(keyring: Keyring, data_keys: HeldKeys, arrival: Arrival) -> dict
 def failed_row(
     keyring: Keyring, data_keys: HeldKeys, arrival: Arrival, reason: str, attempt: int
 ) -> dict[str, Any]:
-    """The row of a message that failed; with its body where it may yet be redriven."""
+    """Return the row of a message that failed, with its body where it may yet be redriven."""
     lasting = reason in ("expired", "unreadable") or storable(arrival, data_keys).content is None
     row = _row(arrival.envelope) if lasting else _sealed_row(keyring, data_keys, arrival)
     return row | {"status": "failed", "reason": reason, "attempt_count": attempt}
 
 
 def duplicate_row(envelope: Envelope, original: bytes) -> dict[str, Any]:
-    """The row of a message that came second under its Idempotency-Key: it has no body."""
+    """Return the row of a message that came second under its Idempotency-Key: it has no body."""
     return _row(envelope) | {"status": "duplicate", "duplicate_of": original}
 
 
 def key_rows(envelopes: Iterable[Envelope]) -> list[dict[str, Any]]:
-    """The claims of those that came with an Idempotency-Key."""
+    """Return the claims of the messages that came with an Idempotency-Key."""
     return [
         {
             "client_id": envelope.client_id,
@@ -131,7 +134,7 @@ def key_rows(envelopes: Iterable[Envelope]) -> list[dict[str, Any]]:
 
 
 def in_order(arrivals: dict[UUID, Arrival]) -> list[Arrival]:
-    """By id, in which order every transaction touches its rows."""
+    """Sort arrivals by id, the order in which every transaction touches its rows."""
     return [arrivals[message_id] for message_id in sorted(arrivals)]
 
 

@@ -1,4 +1,5 @@
-"""One bad row must not hold up the others: what the ledger refuses for good is found by halving."""
+"""The search, by halving, for a row that the ledger refuses for good: it must not hold up the
+others."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -17,7 +18,7 @@ _LASTING = {1048, 1292, 1364, 1366, 1406}
 def bisect(
     work: Callable[[Sequence[T]], list[R]], items: Sequence[T], refuse: Callable[[T], R]
 ) -> list[R]:
-    """Works on all items together; where that can't be, on halves, until the bad one is alone."""
+    """Work on all items together; where that can't be, on halves, until the bad one is alone."""
     try:
         return work(items)
     except (DataError, IntegrityError, OperationalError) as error:

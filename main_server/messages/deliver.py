@@ -38,16 +38,18 @@ from main_server.store.database import transact
 
 _ENDED = {"delivered": Result.ALREADY, "erased": Result.ERASED, "duplicate": Result.DUPLICATE}
 _OURS = {Result.DELIVERED, Result.SEND_ENVELOPE, Result.HELD}
-"""After all others the queue forgets the message, by what another may have committed just now."""
+"""The results after which the queue keeps the message, or that our own commit makes last. After all
+others the queue forgets it, by what another may have committed just now."""
 _FINAL = ("unreadable", "discarded", KEY_CONFLICT)
-"""Nobody has what would be delivered, or somebody has said that it is not to be, or is to say it
-first (by a redrive)."""
+"""Reasons for which a failed message is refused: nobody has what would be delivered, or somebody
+has said that it is not to be, or is to say it first (by a redrive)."""
 
 
 def deliver(
     engine: Engine, keyring: Keyring, clock: Clock, offers: Sequence[DeliveryOffer]
 ) -> list[DeliverResult]:
-    """One result for each offer, in order; what it says is committed when this returns."""
+    """Deliver what is offered: return one result for each, in order; what it says is committed by
+    then."""
     if len({offer.message_id for offer in offers}) < len(offers):
         raise Invalid("A message may be offered once in a batch.")
     arrivals = _arrivals(keyring, offers)
@@ -74,7 +76,7 @@ def decide(
     original: Claim | None,
     now: int,
 ) -> DeliverResult:
-    """What becomes of one offer. Pure: the effects follow from the result."""
+    """Decide what becomes of one offer. Pure: the effects follow from the result."""
 
     if standing is not None:
         kind, reason = _of_row(standing, now)
@@ -116,7 +118,7 @@ def _of_arrival(
 
 
 def _arrivals(keyring: Keyring, offers: Sequence[DeliveryOffer]) -> dict[UUID, Arrival]:
-    """The envelopes that came, each under the id that it carries itself."""
+    """Return the envelopes that came, each under the id that it carries itself."""
     found: dict[UUID, Arrival] = {}
     for offer in offers:
         arrival = arrive(keyring, offer.envelope) if offer.envelope else None
@@ -148,7 +150,7 @@ def _deliver(
         if _of_arrival(message_id, arrival, originals.get(message_id), now)[0] is Result.DELIVERED
     ]
     if fresh:
-        # Of several who bring the same message, its row says to whom alone it was delivered now.
+        # Several may bring the same message: its row says to whom alone it was delivered now.
         queued = [queued_row(keyring, held, one, now) for one in fresh]
         repository.insert_queued(connection, queued, AcceptedBy.QUEUE)
         fresh_ids = [one.envelope.message_id.bytes for one in fresh]
@@ -180,7 +182,8 @@ def _deliver(
 
 
 def _originals(connection: Connection, new: dict[UUID, Arrival], now: int) -> dict[UUID, Claim]:
-    """Of the new ones that came under an Idempotency-Key that another has: whose it is."""
+    """Return whose the key is, for each new message that came under an Idempotency-Key that another
+    has."""
     claims = claim_keys(connection, [a for a in new.values() if not a.expired(now)])
     firsts = {message_id: find_first(a.envelope, claims) for message_id, a in new.items()}
     return {message_id: first for message_id, first in firsts.items() if first is not None}
@@ -208,7 +211,7 @@ def _end_standing(
     standings: dict[bytes, Standing],
     now: datetime,
 ) -> None:
-    """Ends the rows that were there: one statement for each kind of end and number of attempt."""
+    """End the rows that were there: one statement for each kind of end and number of attempt."""
     ends = sorted(
         (result.result, attempts[result.message_id], result.message_id.bytes)
         for result in results
@@ -228,7 +231,7 @@ def _note_attempts(
     attempts: dict[UUID, int],
     now: datetime,
 ) -> None:
-    """A first-try success is the rule, and leaves no attempt."""
+    """Note the attempts that delivered; a first-try success is the rule, and leaves none."""
     rows = [
         {
             "message_id": result.message_id.bytes,

@@ -1,5 +1,5 @@
-"""What the ledger's tables need from time to time: partitions ahead; old claims, and reports for
-data subjects that are over, forgotten.
+"""Upkeep of the ledger's tables from time to time: partitions are made ahead; old claims, and
+reports for data subjects that are over, are forgotten.
 
 What fails is tried again in an hour; two weeks of partitions leave time to notice.
 """
@@ -20,7 +20,8 @@ from main_server.store.database import Ledger, transact
 
 EVERY_SECONDS = 3600.0
 KEY_LIFE = timedelta(days=7)
-"""Longer than any message can wait, so that no message outlives the claim on its key."""
+"""The life of a claim, longer than any message can wait, so that no message outlives the claim on
+its key."""
 CHUNK = 5_000
 
 
@@ -44,7 +45,7 @@ def today(clock: Clock) -> date:
 
 
 def forget_old_keys(engine: Engine, clock: Clock) -> int:
-    """In chunks, so that nobody waits for a long transaction."""
+    """Forget old claims in chunks, so that nobody waits for a long transaction."""
     before = from_ms(clock.now_ms()) - KEY_LIFE
     forgotten, chunk = 0, CHUNK
     while chunk == CHUNK:

@@ -16,7 +16,7 @@ _c = messages.c
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How far somebody has come: up to this id of this client."""
+    """The place to which somebody has come: up to this id of this client."""
 
     client_id: str = ""
     message_id: bytes = bytes(16)
@@ -28,7 +28,7 @@ START = Place()
 def rows_after(
     connection: Connection, query: Select[Any], status: str, place: Place, limit: int
 ) -> list[Any]:
-    """The following rows in this state that the query selects."""
+    """Return the following rows in this state that the query selects."""
     query = along_states(query, status)
     same = query.where(_c.client_id == place.client_id, _c.message_id > place.message_id)
     found = list(connection.execute(same.order_by(_c.message_id).limit(limit)))
@@ -44,5 +44,6 @@ def along_states(query: Select[Any], status: str) -> Select[Any]:
 
 
 def in_domain(domain: str) -> ColumnElement[bool]:
-    """Of the clients of a domain, as a range of the index: their ids are `domain:name`."""
+    """Return the condition for the clients of a domain, as a range of the index: their ids are
+    `domain:name`."""
     return (_c.client_id > f"{domain}:") & (_c.client_id < f"{domain};")

@@ -1,8 +1,9 @@
-"""Whose an Idempotency-Key is: the message that the ledger was told of first under it has it.
+"""Claims on Idempotency-Keys: the message that the ledger was told of first under a key has it.
 
-What comes second under it and says the same is a duplicate of the first. What says something else
-is a conflict: its sender may have been told that it is accepted, by a store that didn't know of the
-first. So it ends as failed, with its body, and is delivered by nobody before somebody redrives it.
+What comes second under a key and says the same is a duplicate of the first. What says something
+else is a conflict: its sender may have been told that it is accepted, by a store that didn't know
+of the first. So it ends as failed, with its body, and is delivered by nobody before somebody
+redrives it.
 """
 
 from collections.abc import Iterable
@@ -18,14 +19,15 @@ Claims = dict[tuple[str, bytes], Claim]
 
 
 def claim_keys(connection: Connection, arrivals: Iterable[Arrival]) -> Claims:
-    """Claims the keys of those that could be opened: of others nothing is sure, not even whose
-    they are."""
+    """Claim the keys of the messages that could be opened: of others nothing is sure, not even
+    whose they are."""
     rows = key_rows(one.envelope for one in arrivals if one.content is not None)
     return repository.claim_keys(connection, rows) if rows else {}
 
 
 def find_first(envelope: Envelope, claims: Claims) -> Claim | None:
-    """The claim of the message that came first under its key, where that is another one."""
+    """Return the claim of the message that came first under the envelope's key, where that is
+    another one."""
     claim = claims.get((envelope.client_id, envelope.key_mac)) if envelope.key_mac else None
     return None if claim is None or claim.message_id == envelope.message_id.bytes else claim
 

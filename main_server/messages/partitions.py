@@ -21,14 +21,15 @@ from main_server.store.database import transact
 
 DAYS_AHEAD = 14
 LAST = "pmax"
-"""To be empty."""
+"""The last partition, which is to be empty."""
 LOCK = "gatepost.partitions"
-"""Of the database: who has it divides partitions, and as long as a backup has it nobody does."""
+"""The lock in the database: whoever has it divides partitions, and as long as a backup has it
+nobody does."""
 TABLES = ("messages", "attempts")
 
 
 def ensure_partitions(engine: Engine, today: date) -> list[date]:
-    """Makes the days that are missing, from yesterday to two weeks ahead; returns those made."""
+    """Make the days that are missing, from yesterday to two weeks ahead; return those made."""
     made = [transact(engine, partial(_ensure, table=table, today=today)) for table in TABLES]
     if any(made):
         os.sync()
@@ -52,10 +53,11 @@ def _ensure(connection: Connection, table: str, today: date) -> list[date]:
 
 
 def missing_days(existing: Iterable[str], today: date) -> dict[str, list[date]]:
-    """Those from yesterday to two weeks ahead, by the partition that is divided for them.
+    """Return the days missing from yesterday to two weeks ahead, by the partition that is divided
+    for them.
 
-    Of a day that has begun none is put before another: what lies there would have to move. And none
-    is put before the first, as a clock that is set back would have it.
+    No day that has begun is put before another: what lies there would have to move. And none is put
+    before the first, as a clock that is set back would have it.
     """
     names = sorted(name for name in existing if name != LAST)
     found: dict[str, list[date]] = {}
@@ -69,7 +71,7 @@ def missing_days(existing: Iterable[str], today: date) -> dict[str, list[date]]:
 
 
 def days_ahead(connection: Connection, table: str, today: date) -> int:
-    """For how many days after today there are partitions."""
+    """Return for how many days after today there are partitions."""
     latest = max((name for name in list_names(connection, table) if name != LAST), default="")
     if not latest:
         return 0
@@ -77,13 +79,13 @@ def days_ahead(connection: Connection, table: str, today: date) -> int:
 
 
 def gaps(connection: Connection, table: str, today: date) -> list[date]:
-    """The days to come that have none, though a later one has."""
+    """List the days to come that have no partition, though a later one has."""
     missing = missing_days(list_names(connection, table), today)
     return [day for divided, days in missing.items() if divided != LAST for day in days]
 
 
 def reorganize(table: str, days: Iterable[date], divided: str = LAST) -> str:
-    """The statement that divides a partition. Its parts are dates, nothing that was sent."""
+    """Return the statement that divides a partition. Its parts are dates, nothing that was sent."""
     parts = [_part(day) for day in days]
     parts.append(
         f"PARTITION {LAST} VALUES LESS THAN (MAXVALUE)" if divided == LAST else _of(divided)

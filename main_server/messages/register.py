@@ -1,7 +1,7 @@
 """Register: a message is in the ledger before, or beside, its being in the queue (I1).
 
-Inserted once. Of messages under one Idempotency-Key the first has the key; what comes later under
-it is a duplicate, or a conflict if it says something else (main_server.messages.key_claims).
+It is inserted once. Of messages under one Idempotency-Key the first has the key; what comes later
+under it is a duplicate, or a conflict if it says something else (main_server.messages.key_claims).
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ def register(
     accepted: bool = False,
     queue_skipped: bool = False,
 ) -> list[RegisterResult]:
-    """One result for each, in order; committed when this returns.
+    """Register envelopes; return one result for each, in order; it is committed by then.
 
     `accepted` says that the senders have been told so already, as only the queue had these: then
     what can't be queued any more leaves a row that says why.
@@ -103,7 +103,7 @@ def _register(
         repository.insert_queued(connection, queued, accepted_by)
     if ended:
         repository.insert_ended(connection, ended)
-    if claims or accepted:  # by what another has committed: a first post, or the proxy itself
+    if claims or accepted:  # it goes by what another has committed: a first post, or the proxy
         make_lasting(connection)
     return results
 
@@ -115,7 +115,7 @@ def _accepted_by(*, accepted: bool, queue_skipped: bool) -> AcceptedBy:
 
 
 def decide(arrival: Arrival, claims: Claims, now: int) -> RegisterResult:
-    """What becomes of one registration. Pure: the effects follow from the result."""
+    """Decide what becomes of one registration. Pure: the effects follow from the result."""
     envelope = arrival.envelope
     if arrival.content is None and not arrival.locked:
         return RegisterResult(result=Registered.REFUSED, reason="unreadable")

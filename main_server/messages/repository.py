@@ -27,7 +27,7 @@ DELIVERABLE = ("queued", "failed")
 """The states that a delivery may still change: a late success wins over a failure."""
 
 ATTEMPTS_KEPT = 10
-"""The first and the last so many attempts of a message are kept."""
+"""The number of a message's first attempts that are kept, and of its last ones."""
 
 _if = getattr(func, "if")
 
@@ -63,14 +63,15 @@ _QUEUED_ROW = f"({', '.join(['%s'] * len(_QUEUED_COLUMNS))}, 'queued', 0, 0, "
 _ONCE = " ON DUPLICATE KEY UPDATE message_id = messages.message_id"
 _ONCE_FROM_THE_EDGE = " ON DUPLICATE KEY UPDATE accepted_by = 'both'"
 _ROWS_A_STATEMENT = 200
-"""So that the longest bodies stay far below what the server takes in one packet."""
+"""The most rows of a statement, so that the longest bodies stay far below what the server takes in
+one packet."""
 
 
 class AcceptedBy(StrEnum):
-    """Which stores had a message when its sender was told that it was accepted."""
+    """The stores that had a message when its sender was told that it was accepted."""
 
     BOTH = "both"
-    """Both were given it: durability full, unless one of them failed or took too long."""
+    """Both stores were given it: durability full, unless one of them failed or took too long."""
     QUEUE = "queue"
     """The ledger has it from the queue."""
     LEDGER = "ledger"
@@ -79,7 +80,7 @@ class AcceptedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is decided by of a row."""
+    """The parts of a row that decide what becomes of it."""
 
     status: str
     expires_at: datetime
@@ -89,7 +90,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Whose an Idempotency-Key is: the message that came first under it, and what it was."""
+    """The claim on an Idempotency-Key: the message that came first under it, and what it was."""
 
     message_id: bytes
     payload_mac: bytes
@@ -105,9 +106,10 @@ def lock_standings(connection: Connection, ids: Sequence[bytes]) -> dict[bytes, 
 def insert_queued(
     connection: Connection, rows: Sequence[Mapping[str, Any]], accepted_by: AcceptedBy
 ) -> None:
-    """Inserts once: a row that is there already, in whatever state, stays as it is.
+    """Insert once: a row that is there already, in whatever state, stays as it is.
 
-    But for one thing: where a worker was faster with it than the edge, both stores had it.
+    There is one exception: where a worker was faster with a message than the edge, both stores had
+    it.
     """
     once = _ONCE if accepted_by is AcceptedBy.QUEUE else _ONCE_FROM_THE_EDGE
     row = f"{_QUEUED_ROW}'{accepted_by}')"
@@ -119,7 +121,7 @@ def insert_queued(
 
 
 def insert_ended(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Inserts rows that have ended otherwise than by a delivery.
+    """Insert rows that have ended otherwise than by a delivery.
 
     Where another has inserted the row meanwhile, it ends in the same way if it still waits: in its
     first life, as that is what an envelope tells of; of one that was redriven it says nothing.
@@ -161,7 +163,7 @@ def _advance(
     allowed: Sequence[str],
     **values: Any,
 ) -> None:
-    """The one conditional UPDATE by which a row changes its state."""
+    """Change the state of rows, by the one conditional UPDATE that does so."""
     changes = ", ".join(f"{name} = %({name})s" for name in values)
     connection.exec_driver_sql(
         f"UPDATE messages SET attempt_count = GREATEST(attempt_count, %(attempt)s), {changes}"
@@ -171,7 +173,8 @@ def _advance(
 
 
 def add_attempts(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Of a message with very many, the middle is forgotten: all of it, as some may be missing."""
+    """Add attempts. Of a message with very many, the middle is forgotten: all of it, as some may be
+    missing."""
     statement = insert(attempts)
     connection.execute(statement.on_duplicate_key_update(attempt=attempts.c.attempt), list(rows))
     for row in rows:
@@ -188,7 +191,7 @@ def add_attempts(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> N
 def claim_keys(
     connection: Connection, rows: Sequence[Mapping[str, Any]]
 ) -> dict[tuple[str, bytes], Claim]:
-    """Records keys that are new, and says whose each of them is. The first one stays."""
+    """Record keys that are new, and return whose each of them is. The first claim stays."""
     ordered = sorted(rows, key=lambda r: (r["client_id"], r["key_mac"], r["message_id"]))
     statement = insert(idempotency)
     connection.execute(
@@ -202,7 +205,7 @@ def claim_keys(
 
 
 def forget_keys(connection: Connection, before: datetime, limit: int) -> int:
-    """Drops claims that have lived long enough; at most so many at once."""
+    """Drop claims that have lived long enough; at most so many at once."""
     statement = delete(idempotency).where(idempotency.c.created_at < before)
     return connection.execute(statement.with_dialect_options(mysql_limit=limit)).rowcount
 
@@ -210,7 +213,8 @@ def forget_keys(connection: Connection, before: datetime, limit: int) -> int:
 def find_status(
     connection: Connection, message_id: bytes, client_id: str
 ) -> Mapping[str, Any] | None:
-    """A duplicate stands where the message stands that it is a duplicate of."""
+    """Find where a message stands; a duplicate stands where the message stands that it is a
+    duplicate of."""
     row = _find_status(connection, message_id, client_id)
     if row and row["duplicate_of"]:
         return _find_status(connection, row["duplicate_of"], client_id) or row

@@ -33,9 +33,10 @@ from main_server.store.database import transact
 
 
 def settle(engine: Engine, keyring: Keyring, items: Sequence[SettleItem]) -> list[UUID]:
-    """All of it is committed when this returns, but for those of which nothing can be stored.
+    """Settle items: all of it is committed when this returns, but for those of which nothing can be
+    stored; return the ids of these.
 
-    These leave nothing but their id in our caller's log: their batch must be able to end (I5).
+    They leave nothing but their id in our caller's log: their batch must be able to end (I5).
     """
     if not items:
         return []
@@ -51,7 +52,7 @@ def settle(engine: Engine, keyring: Keyring, items: Sequence[SettleItem]) -> lis
 
 
 def _arrivals(keyring: Keyring, items: Sequence[SettleItem]) -> dict[UUID, Arrival]:
-    """The envelopes that came, each under the id that it carries itself."""
+    """Return the envelopes that came, each under the id that it carries itself."""
     arrived = {item.message_id: arrive(keyring, item.envelope) for item in items if item.envelope}
     return {
         message_id: arrival
@@ -90,7 +91,7 @@ def _settle(
 def _ended_row(
     keyring: Keyring, held: HeldKeys, arrival: Arrival, claims: Claims, item: SettleItem
 ) -> dict[str, Any]:
-    """The row of a message that has none, as it was never registered."""
+    """Return the row of a message that has none, as it was never registered."""
     first = find_first(arrival.envelope, claims) if arrival.content is not None else None
     if first is not None and not conflicts(arrival.envelope, first):
         return duplicate_row(arrival.envelope, first.message_id)
@@ -100,7 +101,8 @@ def _ended_row(
 
 
 def _advance(connection: Connection, item: SettleItem, standing: Standing) -> None:
-    """What is said, or said again, of a life before the message was redriven changes nothing."""
+    """Advance a row. What is said, or said again, of a life before the message was redriven changes
+    nothing."""
     if item.generation != standing.generation:
         return
     message_id = item.message_id.bytes

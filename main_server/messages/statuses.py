@@ -1,4 +1,4 @@
-"""Where a message stands, in the words of the boundary."""
+"""The status of a message, in the words of the boundary."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,8 @@ from main_server.store.database import transact
 
 
 def find_status(engine: Engine, message_id: UUID, client_id: str) -> dict[str, Any] | None:
-    """What its sender hears of it lasts: a delivery that was told is not told anew, later."""
+    """Return where a message stands. What its sender hears of it lasts: a delivery that was told is
+    not told anew, later."""
 
     def work(connection: Connection) -> Mapping[str, Any] | None:
         row = repository.find_status(connection, message_id.bytes, client_id)

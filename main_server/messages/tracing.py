@@ -1,5 +1,5 @@
-"""What the main server records of messages, where their traces are recorded: that they were
-registered, and delivered. Of those of one call, each in its own trace."""
+"""Traces of messages, where they are recorded: that the main server has registered and delivered
+them. The messages of one call are each in their own trace."""
 
 import time
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from gatepost.wire.envelope import trace_of
 
 
 def begin_registering(tracer: Tracer | None, envelopes: Sequence[msgspec.Raw]) -> list[Span | None]:
-    """Each below the proxy's span of the commit to the ledger."""
+    """Begin a span for each message, below the proxy's span of the commit to the ledger."""
     if tracer is None:
         return []
     return [_below_commit(tracer, bytes(envelope)) for envelope in envelopes]
@@ -27,7 +27,7 @@ def _below_commit(tracer: Tracer, envelope: bytes) -> Span | None:
 
 
 def begin_delivering(tracer: Tracer | None, offers: Sequence[DeliveryOffer]) -> list[Span | None]:
-    """Each below the worker's span of its attempt."""
+    """Begin a span for each message, below the worker's span of its attempt."""
     if tracer is None:
         return []
     return [tracer.below(offer.traceparent, "deliver", Kind.SERVER) for offer in offers]
@@ -36,7 +36,8 @@ def begin_delivering(tracer: Tracer | None, offers: Sequence[DeliveryOffer]) -> 
 def end_all(
     spans: Sequence[Span | None], results: Sequence[RegisterResult | DeliverResult]
 ) -> None:
-    """With what became of each; they end together, by the commit that they share."""
+    """End the spans with what became of each message; they end together, by the commit that they
+    share."""
     now = time.time_ns() if spans else 0
     for span, result in zip(spans, results, strict=False):
         if span is None:

@@ -1,9 +1,9 @@
-"""Who administers certificates and those who hold them: a program with a certificate of the role
-admin, or a person who has signed in at the portal.
+"""Administrators of certificates and of those who hold them: a program with a certificate of the
+role admin, or a person who has signed in at the portal.
 
-Whoever is of a domain sees and changes that domain alone (I12): everything else is answered as what
-isn't there. A person of a domain has to do with its clients alone: what else we run, even for that
-domain, is for those who look after the gateway.
+Whoever is of a domain sees and changes that domain alone (I12): everything else is answered as if
+it weren't there. A person of a domain has to do with its clients alone: what else we run, even for
+that domain, is for those who look after the gateway.
 """
 
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ from main_server.people.users.viewer import Viewer
 @dataclass(frozen=True, slots=True)
 class Administrator:
     actor: str
-    """Whom the audit log names."""
+    """The name by which the audit log calls them."""
     domain: str | None
     """The one domain that they have to do with; None for all of them."""
     role: Role | None = None
     """The one role whose certificates they have to do with; None for every role."""
     viewer: Viewer | None = None
-    """Who it is, if it is a person."""
+    """The person; None for a program."""
 
     def selection(
         self, domain: str | None, role: Role | None = None, name: str | None = None
     ) -> Selection | None:
-        """What a list is about; None if nothing of it is theirs."""
+        """Return what a list is about for them; None if nothing of it is theirs."""
         if domain is not None and self.domain not in (None, domain):
             return None
         if role is not None and self.role not in (None, role):
@@ -37,7 +37,8 @@ class Administrator:
         return Selection(domain=self.domain or domain, role=self.role or role, name=name)
 
     def check_proved(self) -> None:
-        """A person has shown a moment ago that it is them; a program has its certificate."""
+        """Check that a person has shown a moment ago that it is them; a program has its
+        certificate."""
         if self.viewer is not None:
             self.viewer.check_proved()
 

@@ -12,8 +12,9 @@ from main_server.store.tables import recovery_codes, totp_secrets
 
 @dataclass(frozen=True, slots=True)
 class Authenticator:
-    """Of somebody; until it is confirmed by a first code it counts for nothing. Codes of
-    `last_step` and before were used; `wrong` ones were given, the last at `wrong_at`."""
+    """Somebody's authenticator; until it is confirmed by a first code it counts for nothing. Codes
+    of `last_step` and before were used; `wrong` counts the wrong ones, the last of them given at
+    `wrong_at`."""
 
     user_id: bytes
     kid: bytes
@@ -35,21 +36,21 @@ def find(connection: Connection, user_id: bytes, *, lock: bool = False) -> Authe
 
 
 def confirmed_at(connection: Connection, user_id: bytes) -> datetime | None:
-    """Since when this person has an authenticator that counts."""
+    """Return since when this person has an authenticator that counts."""
     query = select(totp_secrets.c.confirmed_at).where(totp_secrets.c.user_id == user_id)
     found: datetime | None = connection.execute(query).scalar()
     return found
 
 
 def list_confirmed(connection: Connection, user_ids: Collection[bytes]) -> set[bytes]:
-    """Who of them has an authenticator that counts."""
+    """Return those of these people who have an authenticator that counts."""
     c = totp_secrets.c
     query = select(c.user_id).where(c.user_id.in_(user_ids), c.confirmed_at.is_not(None))
     return set(connection.execute(query).scalars())
 
 
 def put(connection: Connection, new: Authenticator) -> None:
-    """In the place of one that was not confirmed, or of none."""
+    """Store an authenticator in the place of one that was not confirmed, or of none."""
     row = {name: getattr(new, name) for name in Authenticator.__slots__}
     connection.execute(upsert(totp_secrets).values(row).on_duplicate_key_update(row))
 
@@ -75,14 +76,14 @@ def remove(connection: Connection, user_id: bytes) -> None:
 
 
 def put_recovery_codes(connection: Connection, user_id: bytes, digests: Iterable[bytes]) -> None:
-    """The only ones that count: those from before are gone."""
+    """Store a person's recovery codes, the only ones that count: those from before are gone."""
     connection.execute(delete(recovery_codes).where(recovery_codes.c.user_id == user_id))
     rows = [{"user_id": user_id, "code_hash": one} for one in digests]
     connection.execute(insert(recovery_codes), rows)
 
 
 def use_recovery_code(connection: Connection, user_id: bytes, digest: bytes, now: datetime) -> bool:
-    """Whether it is one that was not used yet."""
+    """Use a recovery code up; return whether it is one that was not used yet."""
     c = recovery_codes.c
     where = (c.user_id == user_id, c.code_hash == digest, c.used_at.is_(None))
     done = connection.execute(update(recovery_codes).where(*where).values(used_at=now))

@@ -1,4 +1,4 @@
-"""What the main server asks of its stores before it serves: that they keep their part of I1.
+"""Checks of the stores, before the main server serves: that they keep their part of I1.
 
 In production it does not serve as long as a store that answers is set up to lose or to leak what is
 given to it; in development it says so once. A store that is silent is asked again later. What was
@@ -46,7 +46,7 @@ REDIS = {
 
 
 def ledger_faults(variables: Mapping[str, str]) -> list[str]:
-    """Of a server's variables, as MySQL 8 or MariaDB names them."""
+    """List what is wrong with a server's variables, as MySQL 8 or MariaDB names them."""
     faults = []
     if variables.get("innodb_flush_log_at_trx_commit") != "1":
         faults.append("innodb_flush_log_at_trx_commit must be 1: commits would be lost in a crash")
@@ -95,7 +95,7 @@ def _any_on(variables: Mapping[str, str], names: tuple[str, ...]) -> bool:
 
 @dataclass(slots=True)
 class Safety:
-    """What is wrong with the stores' settings; a problem in production only."""
+    """The faults of the stores' settings; a problem in production only."""
 
     production: bool
     faults: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ class Checks:
         self._found: dict[str, list[str]] = {}
 
     async def wait(self, stop: asyncio.Event) -> None:
-        """Until nothing is wrong that would be a problem."""
+        """Wait until nothing is wrong that would be a problem."""
         await self.look()
         while self._safety.problem and not stop.is_set():
             await pause(stop, FIRST_SECONDS)
@@ -126,7 +126,7 @@ class Checks:
             await self.look()
 
     async def look(self) -> None:
-        """A store that doesn't answer is as it was when it last did."""
+        """Look at both stores. One that doesn't answer is as it was when it last did."""
         with suppress(SQLAlchemyError):
             self._found["ledger"] = ledger_faults(await self._ledger.run(_variables))
         with suppress(RedisError):

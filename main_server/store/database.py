@@ -38,22 +38,24 @@ _AWAY = {
     *(1021, 1030, 1041, 1114),  # no room on its disk or in its memory
     *(1290, 1836),  # it only reads just now
 }
-"""The server's, of which some may be gone by the next try."""
+"""The server's errors, of which some may be gone by the next try."""
 
 _SESSION = (
     "SET SESSION time_zone = '+00:00', sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,"
     "NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',"
     " innodb_lock_wait_timeout = 2"
 )
-"""Whatever the server's own are; modes that change how a statement is read are off.
+"""The settings of each session, whatever the server's own are; modes that change how a statement is
+read are off.
 
-Who waits for a row gives up long before its caller does: a statement that its client has given up
-would go on waiting in the server, with all the locks that it holds, and the next try behind it.
+Whoever waits for a row gives up long before their caller does: a statement that its client has
+given up would go on waiting in the server, with all the locks that it holds, and the next try
+behind it.
 """
 
 
 READ_SECONDS = 15
-"""After so long a statement is given up here, though the server may go on with it."""
+"""Seconds after which a statement is given up here, though the server may go on with it."""
 
 
 REPLICA_SECONDS = 4
@@ -63,7 +65,8 @@ REPLICA_SECONDS = 4
 def create_ledger_engine(
     settings: Database, *, patient: bool = False, seconds: int = READ_SECONDS
 ) -> Engine:
-    """`patient` is for who changes tables, or reads whole ones: that takes as long as it takes."""
+    """Create the engine; `patient` is for whoever changes tables, or reads whole ones: that takes
+    as long as it takes."""
     limits = {} if patient else {"read_timeout": seconds, "write_timeout": seconds}
     engine = create_engine(
         settings.address(),
@@ -80,8 +83,9 @@ def create_ledger_engine(
 
 
 def create_replica_engine(settings: Replica) -> Engine:
-    """Of what only reads: who doesn't answer soon is passed over, as the ledger can be asked. There
-    are no keys there, so whoever looks for them finds a schema that isn't."""
+    """Create the engine of what only reads: a replica that doesn't answer soon is passed over, as
+    the ledger can be asked. There are no keys there, so whoever looks for them finds no such
+    schema."""
     engine = create_engine(
         settings.address(),
         isolation_level="READ COMMITTED",
@@ -99,7 +103,7 @@ def create_replica_engine(settings: Replica) -> Engine:
 def open_ledger(
     settings: Database, *, patient: bool = False, seconds: int = READ_SECONDS
 ) -> Iterator[Engine]:
-    """For as long as a command works."""
+    """Open the ledger for as long as a command works."""
     engine = create_ledger_engine(settings, patient=patient, seconds=seconds)
     try:
         yield engine
@@ -125,14 +129,14 @@ class Ledger:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Runs a function of the engine in a thread; its commits are done when this returns."""
+        """Run a function of the engine in a thread; its commits are done when this returns."""
         work = partial(function, self._engine, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
 
 class RequestLedger(Ledger):
-    """The ledger as requests have it: where it breaks off, who asked is told to come again, and no
-    fault of ours is logged. Every request of every port comes by here."""
+    """The ledger as requests have it: where it breaks off, whoever asked is told to come again, and
+    no fault of ours is logged. Every request of every port comes by here."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._engine, self._threads = ledger._engine, ledger._threads
@@ -143,7 +147,8 @@ class RequestLedger(Ledger):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Raises LedgerUnavailable."""
+        """Run a function as `Ledger.run` does; raise LedgerUnavailable where the ledger breaks
+        off."""
         try:
             return await super().run(function, *args, **kwargs)
         except SQLAlchemyError as error:
@@ -153,7 +158,8 @@ class RequestLedger(Ledger):
 
 
 def is_outage(error: SQLAlchemyError) -> bool:
-    """Whether the ledger is away, or has too much to do; else it was asked for what can't be."""
+    """Tell whether the ledger is away, or has too much to do; else it was asked for what can't
+    be."""
     if isinstance(error, PoolTimeout | InterfaceError):
         return True
     if not isinstance(error, OperationalError):
@@ -163,7 +169,7 @@ def is_outage(error: SQLAlchemyError) -> bool:
 
 
 def transact(engine: Engine, function: Callable[[Connection], T]) -> T:
-    """Runs a function of a connection in one transaction, which is committed on return."""
+    """Run a function of a connection in one transaction, which is committed on return."""
     for left in reversed(range(_TRIES)):
         try:
             with engine.begin() as connection:

@@ -1,4 +1,4 @@
-"""What the users of the nightly work and of backups may do in the ledger: as little as their part
+"""The rights in the ledger of the users of the nightly work and of backups: as little as their part
 needs.
 
 They are made by whoever runs the database; these are their rights, granted once the tables are
@@ -32,7 +32,8 @@ METADATA = (
     "generation",
 )
 SENDERS = "lake_senders"
-"""Of each message the few bits of its number's MAC that a sketch of the senders is made of."""
+"""The view that has, for each message, the few bits of its number's MAC that a sketch of the
+senders is made of."""
 COUNTED = ("message_id", "client_id", "status")
 SEEN_BY_RETENTION = (*COUNTED, "generation")
 READ_BY_RETENTION = ("lake_manifest", "clients", "domains", "legal_holds", "destroyed_keys")
@@ -77,7 +78,8 @@ def parse_account(text_: str) -> Account:
 
 
 def grant_reading(engine: Engine, account: Account) -> None:
-    """To read messages into the lake: their metadata and attempts, and nothing else."""
+    """Grant the rights to read messages into the lake: their metadata and attempts, and nothing
+    else."""
     _run(
         engine,
         [
@@ -89,8 +91,8 @@ def grant_reading(engine: Engine, account: Account) -> None:
 
 
 def grant_publishing(engine: Engine, account: Account) -> None:
-    """To count messages, to write the manifest and the reports, and to see for how long what is
-    kept."""
+    """Grant the rights to count messages, to write the manifest and the reports, and to see for how
+    long what is kept."""
     kept = [
         f"GRANT SELECT (domain, retention_days) ON domains TO {account}",
         f"GRANT SELECT (client_id, retention_days) ON clients TO {account}",
@@ -103,8 +105,8 @@ def grant_publishing(engine: Engine, account: Account) -> None:
 
 
 def grant_retaining(engine: Engine, account: Account, keys_schema: str) -> None:
-    """To take away messages and keys that are past their day. No column that holds a body or finds
-    a number can be read, and keys are read wrapped; what unwraps them is a file."""
+    """Grant the rights to take away messages and keys that are past their day. No column that holds
+    a body or finds a number can be read, and keys are read wrapped; what unwraps them is a file."""
     partitioned = ("ALTER", "DROP", "CREATE", "DELETE", f"SELECT ({', '.join(SEEN_BY_RETENTION)})")
     _run(
         engine,
@@ -130,24 +132,25 @@ def grant_retaining(engine: Engine, account: Account, keys_schema: str) -> None:
 
 
 def _schema(engine: Engine) -> str:
-    """Its own: a name that the operator has chosen, not something that was sent."""
+    """Return the ledger's own schema: a name that the operator has chosen, not something that was
+    sent."""
     return engine.dialect.identifier_preparer.quote(str(engine.url.database))
 
 
 def grant_dumping(engine: Engine, account: Account) -> None:
-    """To read the ledger as a whole; what opens bodies is in another schema."""
+    """Grant the rights to read the ledger as a whole; what opens bodies is in another schema."""
     schema = engine.url.database
     _run(engine, [f"GRANT SELECT, SHOW VIEW ON `{schema}`.* TO {account}"])
 
 
 def grant_showing(engine: Engine, account: Account) -> None:
-    """To read what people are shown: nothing of who they are, and of messages what opens no body,
-    since the keys are in another schema."""
+    """Grant the rights to read what people are shown: nothing of who they are, and of messages what
+    opens no body, since the keys are in another schema."""
     _run(engine, [f"GRANT SELECT ON {one} TO {account}" for one in SHOWN + PUBLISHED])
 
 
 def _run(engine: Engine, statements: Sequence[str]) -> None:
-    """The parts of these are names of ours and an account that was checked."""
+    """Run statements. Their parts are names of ours and an account that was checked."""
     with engine.begin() as connection:
         for statement in statements:
             connection.execute(text(statement))

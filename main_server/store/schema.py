@@ -1,8 +1,8 @@
 """The ledger's schema version: what it is, what it should be, and the way there.
 
 Whoever changes a table waits until all who use it are done, and all who come later wait behind. So
-it waits for moments only, and lets the others by in between: a long read, as the nightly one, may
-hold up an upgrade, and nothing else.
+an upgrade waits for moments only, and lets the others by in between: a long read, as the nightly
+one, may hold up that, and nothing else.
 """
 
 import time
@@ -21,12 +21,12 @@ import migrations
 from main_server.store.database import LOCK_TIMEOUT, transact
 
 LOCK_SECONDS, PAUSE_SECONDS, TRIES = 5, 1.0, 100
-"""How long a statement waits for its table at a time, how long others have before it tries again,
-and how often it does."""
+"""Seconds that a statement waits for its table at a time, and that others have before it tries
+again; and how often it does."""
 
 
 def upgrade(engine: Engine, keys_schema: str, revision: str = "head") -> bool:
-    """Brings the ledger to a revision; says whether there was anything to do."""
+    """Bring the ledger to a revision; return whether there was anything to do."""
     with _changing(engine) as connection:
         before = current(connection)
         if revision == "head" and before == head():
@@ -47,8 +47,8 @@ def current(connection: Connection) -> str | None:
 
 
 def problem(engine: Engine) -> str | None:
-    """Why this release can't work on the ledger; None if it can. A ledger of a later release will
-    do: it is upgraded first, while processes of the one before still run."""
+    """Return why this release can't work on the ledger; None if it can. A ledger of a later release
+    will do: it is upgraded first, while processes of the one before still run."""
     found = transact(engine, current)
     scripts = ScriptDirectory.from_config(_base_config())
     if found is not None and found not in {one.revision for one in scripts.walk_revisions()}:
@@ -65,14 +65,14 @@ def head() -> str | None:
 
 
 def is_known(revision: str) -> bool:
-    """Whether this release can bring it to its own."""
+    """Tell whether this release can bring a ledger of that revision to its own."""
     script = ScriptDirectory.from_config(_base_config())
     return any(one.revision == revision for one in script.walk_revisions())
 
 
 @contextmanager
 def _changing(engine: Engine) -> Iterator[Connection]:
-    """A connection by which each statement waits for its table as is said above."""
+    """Yield a connection by which each statement waits for its table as is said above."""
     event.listen(engine, "do_execute", _let_others_by)
     try:
         with engine.connect() as connection:

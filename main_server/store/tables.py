@@ -31,7 +31,7 @@ KEYS = "keys"
 
 STATUSES = ("queued", "delivered", "failed", "erased", "duplicate")
 ACCEPTED_BY = ("both", "queue", "ledger")
-"""Which stores were asked to keep a message; main_server.messages.repository.AcceptedBy."""
+"""The stores that were asked to keep a message; main_server.messages.repository.AcceptedBy."""
 
 metadata = MetaData()
 _OPTIONS: dict[str, Any] = {
@@ -50,7 +50,7 @@ def _time() -> DATETIME:
 
 
 def _report(name: str, *own: Column[Any], keys: Sequence[str] = ()) -> Table:
-    """By day, domain, client and hour, and by keys of its own; and what was counted."""
+    """Make a table of what was counted by day, domain, client and hour, and by keys of its own."""
     return Table(
         name,
         metadata,

@@ -21,7 +21,8 @@ _h, _s = legal_holds.c, retention_state.c
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """On a domain, or on one client of it. `set_for_all`: by who looks after all domains."""
+    """A hold on a domain, or on one client of it. `set_for_all`: by somebody who looks after all
+    domains."""
 
     hold_id: bytes
     domain: str
@@ -39,14 +40,15 @@ _COLUMNS = [_h[name] for name in Hold.__slots__]
 
 
 def share(connection: Connection) -> None:
-    """Until this transaction ends nobody sets a hold, or changes for how long anything is kept."""
+    """Share the row: until this transaction ends nobody sets a hold, or changes for how long
+    anything is kept."""
     query = select(_s.one).where(_s.one == 1)
     if connection.execute(query.with_for_update(read=True)).first() is None:
         own(connection)
 
 
 def own(connection: Connection) -> None:
-    """Waits for all who delete."""
+    """Own the row: wait for all who delete."""
     row = {"one": 1, "lake_days": LAKE_DAYS, "report_days": REPORT_DAYS}
     statement = upsert(retention_state).values(row)
     connection.execute(statement.on_duplicate_key_update(one=1))
@@ -69,7 +71,7 @@ def read_policies(connection: Connection) -> Policies:
 
 
 def held_at(connection: Connection, days: Policies, moment: datetime) -> Policies:
-    """The same days, with the holds that were on at that moment."""
+    """Return the same days, with the holds that were on at that moment."""
     on = (_h.set_at <= moment, or_(_h.lifted_at.is_(None), _h.lifted_at > moment))
     held = connection.execute(select(_h.domain, _h.client_id).where(*on))
     return Policies(days.domains, days.clients, *_whose(held))
@@ -78,7 +80,7 @@ def held_at(connection: Connection, days: Policies, moment: datetime) -> Policie
 def list_holds(
     connection: Connection, domain: str | None = None, client_id: str | None = None
 ) -> list[Hold]:
-    """Those that are on; of a client, those of its domain among them."""
+    """List the holds that are on; for a client, those of its domain among them."""
     query = select(*_COLUMNS).where(_h.lifted_at.is_(None))
     if domain is not None:
         query = query.where(
@@ -108,7 +110,7 @@ def set_client_days(connection: Connection, client_id: str, days: int | None) ->
 
 
 def lake_days(connection: Connection) -> tuple[int, int]:
-    """For how many days the lake has its messages, and reports their numbers."""
+    """Return for how many days the lake has its messages, and reports their numbers."""
     row = connection.execute(select(_s.lake_days, _s.report_days)).one_or_none()
     return (row[0], row[1]) if row else (LAKE_DAYS, REPORT_DAYS)
 
@@ -118,7 +120,7 @@ def set_lake_days(connection: Connection, lake: int, reports: int) -> None:
 
 
 def _whose(held: Iterable[Any]) -> tuple[frozenset[str], frozenset[str]]:
-    """Domains that are held whole, and single clients."""
+    """Return the domains that are held whole, and single clients."""
     found = [(row[0], row[1]) for row in held]
     domains = frozenset(domain for domain, client_id in found if client_id is None)
     return domains, frozenset(client_id for _, client_id in found if client_id is not None)

@@ -1,4 +1,4 @@
-"""For how long whose messages are kept, and whose are not touched at all. Pure.
+"""Retention: for how long whose messages are kept, and whose are not touched at all. Pure.
 
 A message is of the day, in UTC, of the time in its id. Kept for N days, it is kept for N whole days
 after that day: what was accepted in the last minute of a day isn't kept for less than it should be.
@@ -13,12 +13,13 @@ from gatepost.errors import ConfigurationError, FieldError, Invalid
 from gatepost.wire.domains import USUAL_RETENTION_DAYS
 
 RETENTION_DAYS = range(6, 3651)
-"""Below six days a message of the day might still be delivered."""
+"""The days that can be set: below six a message of the day might still be delivered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """Days that are set, by domain and by client, which comes first; and legal holds on either."""
+    """The days that are set, by domain and by client, which comes first; and legal holds on
+    either."""
 
     domains: Mapping[str, int]
     clients: Mapping[str, int]
@@ -51,7 +52,8 @@ class Policies:
         return [USUAL_RETENTION_DAYS, *self.domains.values(), *self.clients.values()]
 
     def demand_allowed(self) -> None:
-        """Whatever has put it there: below six days a message of the day might still come."""
+        """Check the days, whatever has put them there; raise ConfigurationError if any can't be:
+        below six days a message of the day might still come."""
         wrong = sorted(
             f"{whose}: {days}"
             for whose, days in {**self.domains, **self.clients}.items()
@@ -64,12 +66,13 @@ class Policies:
             )
 
     def text(self) -> str:
-        """The days alone, to be compared with by a later run."""
+        """Return the days alone, to be compared with by a later run."""
         return json.dumps({"domains": dict(self.domains), "clients": dict(self.clients)})
 
 
 def due_by_both(one: Policies, other: Policies) -> Policies:
-    """By which is due what is due by each of them: the longer days, and all that they hold."""
+    """Return policies by which only that is due which is due by each of the two: the longer days,
+    and all that they hold."""
     domains, clients = {*one.domains, *other.domains}, {*one.clients, *other.clients}
     return Policies(
         {domain: max(one.days_in(domain), other.days_in(domain)) for domain in domains},
@@ -85,7 +88,7 @@ def from_text(text: str) -> Policies:
 
 
 def last_due(days: int, today: date) -> date:
-    """The last day whose messages were kept for so many days when this one began."""
+    """Return the last day whose messages were kept for so many days when `today` began."""
     return today - timedelta(days=days + 1)
 
 

@@ -25,6 +25,7 @@ class Schemas:
         found, known = msgspec.json.schema_components(self._types, ref_template=TEMPLATE)
         written = {named for one in answers for named in _reached(one)}
         for name, schema in known.items():
+            _unwrap(schema)
             _set_words(schema, words.get(name, {}))
             _set_moments(schema)
             if name in written:
@@ -53,6 +54,12 @@ def _properties(schema: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]
 def words_of(kind: type[Enum]) -> list[str]:
     """Return the words as they are written: a text's own, or the names in lower case."""
     return [str(one.value if isinstance(one, StrEnum) else one.name.lower()) for one in kind]
+
+
+def _unwrap(schema: dict[str, Any]) -> None:
+    """Put the class's docstring on one line, wherever it was broken."""
+    if "description" in schema:
+        schema["description"] = " ".join(schema["description"].split())
 
 
 def _set_words(schema: Mapping[str, Any], words: Mapping[str, Sequence[str]]) -> None:

@@ -1,6 +1,7 @@
-"""Administrators and CAs that aren't ours: which are trusted, and certificates that they signed.
+"""Administrators' calls about CAs that aren't ours: which are trusted, and certificates that they
+signed.
 
-Whom we trust is for those alone who cross the walls between domains. What a trusted one has signed
+Whom we trust is for those alone who cross the walls between domains. What a trusted CA has signed
 is registered as certificates are issued: by a domain's own administrator as well (I12).
 """
 
@@ -25,7 +26,7 @@ from main_server.store.database import transact
 
 
 def create_router(context: Context, admin: Any) -> APIRouter:
-    """`admin` is the dependency that says which program asks."""
+    """Return the routes; `admin` is the dependency that says which program asks."""
     router = APIRouter(prefix="/admin")
 
     @router.post("/anchors", status_code=201)
@@ -46,7 +47,7 @@ def create_router(context: Context, admin: Any) -> APIRouter:
 
     @router.delete("/anchors/{anchor}")
     async def remove(anchor: str, request: Request, asker: Administrator = admin) -> dict[str, Any]:
-        """Redis is told before the answer, as by a revocation (I8)."""
+        """Remove a trusted CA; Redis is told before the answer, as by a revocation (I8)."""
         _check_reach(asker)
         ca = context.ca
         done = await context.ledger.run(

@@ -1,4 +1,4 @@
-"""Administrators and certificates: issue, renew, list, show."""
+"""Administrators' calls about certificates: issue, renew, list, show."""
 
 from datetime import timedelta
 from typing import Annotated, Any
@@ -30,7 +30,7 @@ from main_server.tenants.names import check_names
 
 
 class Wanted(BaseModel):
-    """What a list is narrowed to, as its address says it."""
+    """The filters, the order and the page of a list, as its address gives them."""
 
     domain: str | None = None
     role: Role | None = None
@@ -43,7 +43,7 @@ class Wanted(BaseModel):
 
 
 def create_router(context: Context, prefix: str, admin: Any) -> APIRouter:
-    """`admin` is the dependency that says who asks."""
+    """Return the routes; `admin` is the dependency that says who asks."""
     router = APIRouter(prefix=prefix)
 
     @router.post("/certs")

@@ -1,4 +1,4 @@
-"""Administrators and clients: who may send, and how much."""
+"""Administrators' calls about clients: who may send, and how much."""
 
 from dataclasses import asdict
 from functools import partial
@@ -27,7 +27,7 @@ RATES = range(1, 100_001)
 
 
 def create_router(context: Context, prefix: str, admin: Any) -> APIRouter:
-    """`admin` is the dependency that says who asks."""
+    """Return the routes; `admin` is the dependency that says who asks."""
     router = APIRouter(prefix=f"{prefix}/clients")
 
     @router.post("")
@@ -93,7 +93,8 @@ def _change(
 
 
 def _checked(client_id: str, asker: Administrator) -> str:
-    """Raises NotFound for another domain's before the ledger is asked (I12)."""
+    """Return the client's id; raise NotFound for another domain's before the ledger is asked
+    (I12)."""
     domain, _, name = client_id.partition(":")
     check_names(domain, name)
     if asker.selection(domain) is None:

@@ -1,4 +1,5 @@
-"""Whose last certificate is over soon: what the banner on administrators' pages says.
+"""The last certificates of their holders that are over soon: what the banner on administrators'
+pages says.
 
 Nobody is named who has another that lasts longer, so what was renewed in time is no news.
 """
@@ -21,16 +22,17 @@ from main_server.store.database import transact
 
 MOST = 50
 REMEMBERED = timedelta(days=7)
-"""Who has let theirs expire is still named for so long."""
+"""The time for which somebody whose last certificate has expired is still named."""
 
 
 def create_router(context: Context, prefix: str, admin: Any) -> APIRouter:
-    """`admin` is the dependency that says who asks."""
+    """Return the routes; `admin` is the dependency that says who asks."""
     router = APIRouter(prefix=prefix)
 
     @router.get("/endings")
     async def endings(asker: Administrator = admin) -> Response:
-        """Of an administrator's domain; of all that we run for those who look after it."""
+        """List the endings in an administrator's domain; in all that we run, for those who look
+        after that."""
         return answer(await context.ledger.run(list_endings, asker.domain, context.ca.now()))
 
     return router

@@ -1,4 +1,5 @@
-"""What administrators have issued: to somebody by a name, or once more like a certificate."""
+"""Issuing of certificates for administrators: to somebody by a name, or once more like an earlier
+one."""
 
 import base64
 from datetime import timedelta
@@ -48,7 +49,7 @@ def renew(
 
 
 def _check(wanted: CertificateOrder | RenewalOrder) -> None:
-    """Before anything is issued whose key would be lost then."""
+    """Check a PKCS#12 order before a certificate is issued whose key would be lost otherwise."""
     if wanted.pkcs12_password is not None:
         if wanted.csr is not None:
             raise Invalid("PKCS#12 holds the key, and a request doesn't bring it.")
@@ -71,7 +72,7 @@ def _usage(name: str | None) -> Usage | None:
 def _issued(
     made: Certified, holder: Identity, password: str | None, pins: bytes
 ) -> IssuedCertificate:
-    """The key is in this answer and nowhere else: it can't be had again."""
+    """Return the answer. The key is in it and nowhere else: it can't be had again."""
     own = made if isinstance(made, Issued) else None
     packed = to_pkcs12(own, holder.name, password) if own and password is not None else None
     return IssuedCertificate(

@@ -1,4 +1,4 @@
-"""One certificate, as administrators look at it: what it says, where it comes from, who uses it."""
+"""One certificate as administrators look at it: what it says, where it comes from, who uses it."""
 
 from contextlib import suppress
 from functools import partial
@@ -42,7 +42,8 @@ def show(engine: Engine, ca: OnlineCa, serial: str, asker: Administrator) -> Cer
 
 
 def _hosts(der: bytes | None) -> list[str]:
-    """None of one that can't be read any more: what the ledger says of it can be."""
+    """Return the certificate's hosts; none if it can't be read any more: what the ledger says of it
+    can be."""
     with suppress(Unreadable):
         return hosts_of(read_certificate(der)) if der is not None else []
     return []

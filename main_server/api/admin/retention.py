@@ -1,4 +1,4 @@
-"""Administrators and how long messages are kept: what is set, and legal holds.
+"""Administrators' calls about how long messages are kept: what is set, and legal holds.
 
 Whoever is of a domain sees and holds that domain alone; what is another's is answered as what isn't
 there (I12).
@@ -27,7 +27,7 @@ from main_server.tenants.names import check_names
 
 
 def create_router(context: Context, prefix: str, admin: Any) -> APIRouter:
-    """`admin` is the dependency that says who asks."""
+    """Return the routes; `admin` is the dependency that says who asks."""
     router = APIRouter(prefix=f"{prefix}/retention")
 
     @router.get("/domains/{domain}")

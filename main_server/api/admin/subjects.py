@@ -1,4 +1,5 @@
-"""What administrators' programs ask about data subjects: nobody who has signed in at the portal."""
+"""Calls of administrators' programs about data subjects; nobody who has signed in at the portal may
+ask."""
 
 from typing import Any
 from uuid import UUID
@@ -32,7 +33,7 @@ from main_server.people.administrator import Administrator
 
 
 def create_router(context: Context, admin: Any) -> APIRouter:
-    """`admin` is the dependency that says who asks."""
+    """Return the routes; `admin` is the dependency that says who asks."""
     router = APIRouter(prefix="/admin/subjects")
     searches = Buckets(NUMBERS_A_SECOND, NUMBERS_AT_ONCE, TOO_MANY_NUMBERS)
 

@@ -1,4 +1,4 @@
-"""Administrators and the tokens that partners enrol with."""
+"""Administrators' calls about the tokens that partners enrol with."""
 
 from datetime import datetime, timedelta
 from functools import partial
@@ -26,11 +26,11 @@ from main_server.tenants.names import check_names
 
 _NO_PAGE = "There is no such page."
 MOST = 500
-"""On a page."""
+"""The most tokens on a page."""
 
 
 def create_router(context: Context, prefix: str, admin: Any) -> APIRouter:
-    """`admin` is the dependency that says who asks."""
+    """Return the routes; `admin` is the dependency that says who asks."""
     router = APIRouter(prefix=f"{prefix}/tokens")
 
     @router.post("")
@@ -103,7 +103,7 @@ def _place(after: str) -> tuple[datetime, bytes]:
 
 
 def _token(kept: Kept) -> KeptToken:
-    """The token itself was shown once."""
+    """Describe a token that is kept; the token itself was shown once."""
     used, withdrawn = kept.used_at, kept.withdrawn_at
     return KeptToken(
         token=kept.token_hash.hex(),

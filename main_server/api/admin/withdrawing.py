@@ -1,4 +1,5 @@
-"""What administrators take away, for good or for a while, and give back."""
+"""Administrators' calls that take certificates away, for good or for a while, and give them
+back."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -30,7 +31,7 @@ _NONE = "No such certificate is in the ledger."
 
 
 def create_router(context: Context, prefix: str, admin: Any) -> APIRouter:
-    """`admin` is the dependency that says who asks."""
+    """Return the routes; `admin` is the dependency that says who asks."""
     router = APIRouter(prefix=f"{prefix}/certificates")
 
     @router.post("/revoke")
@@ -61,8 +62,8 @@ def create_router(context: Context, prefix: str, admin: Any) -> APIRouter:
 async def _change(
     request: Request, context: Context, event: str, work: Callable[..., Changed]
 ) -> Changed:
-    """Redis is told before the answer: whoever hears it may count on what it says (I8). The
-    answer says if it wasn't.
+    """Do the work and tell Redis before the answer: whoever hears it may count on what it says
+    (I8). The answer says if Redis wasn't told.
 
     `event` is what the log calls the request when it has changed something.
     """
@@ -109,7 +110,7 @@ def _selected(engine: Engine, target: Target, asker: Administrator) -> Selection
 
 
 def _try(connection: Connection, *, selection: Selection, reason: Reason, now: datetime) -> Changed:
-    """What would be taken."""
+    """Return what would be taken."""
     serials = list_revocable(connection, selection, reason)
     tokens = revocation.count_tokens(connection, selection, serials, now)
     return _told(serials, tokens, None)
@@ -120,7 +121,7 @@ def _changed(done: revocation.Revocation) -> Changed:
 
 
 def _told(serials: list[str], tokens: int, number: int | None) -> Changed:
-    """Redis is told afterwards, if there is a number."""
+    """Return the change; Redis is told afterwards, if there is a number."""
     return Changed(
         serials=serials,
         tokens_withdrawn=tokens,

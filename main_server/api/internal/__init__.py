@@ -1,1 +1,1 @@
-"""What proxies and workers ask, by certificates of their own."""
+"""The calls of proxies and workers, by certificates of their own."""

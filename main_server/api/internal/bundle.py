@@ -1,4 +1,5 @@
-"""What proxies ask for: the bundle; and they and all who call us: which certificates are revoked.
+"""The calls for the bundle, by proxies, and for the revoked certificates, by them and all who call
+us.
 
 An answer that would be the last one again costs a 304: the bundle's ETag is a digest, that of the
 revoked certificates is the number of their state.
@@ -37,7 +38,8 @@ def create_router(context: Context) -> APIRouter:
 
     @router.get("/revocations", dependencies=[callers])
     async def revocations(request: Request) -> Response:
-        """Read from the ledger for each answer: it must not be older than the question."""
+        """Read the state from the ledger for each answer: it must not be older than the
+        question."""
         given = request.headers.get("if-none-match", "").strip('"')
         seen = int(given) if given.isascii() and given.isdigit() else None
         try:

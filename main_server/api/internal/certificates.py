@@ -1,4 +1,4 @@
-"""What holders of certificates call: renewal. For a partner, the proxy calls it."""
+"""The call by which holders of certificates renew them. For a partner, the proxy makes it."""
 
 import base64
 import binascii
@@ -23,8 +23,8 @@ MAX_BYTES = 48 * 1024
 
 
 class RenewalBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """In base64: the request (DER) and its signature by the old key. A proxy names the client's
-    certificate."""
+    """A renewal, in base64: the request (DER) and its signature by the old key. A proxy names the
+    client's certificate."""
 
     csr: str
     signature: str

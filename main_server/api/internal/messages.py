@@ -1,4 +1,4 @@
-"""What workers and proxies ask about messages: register, deliver, settle, and where one stands."""
+"""Calls of workers and proxies about messages: register, deliver, settle, and where one stands."""
 
 import asyncio
 from collections.abc import Callable
@@ -39,9 +39,10 @@ T = TypeVar("T")
 
 MAX_BYTES = 32 * 1024 * 1024
 MAX_COMMAS = 64 * MAX_ITEMS
-"""An item has a dozen: millions of tiny ones would take the decoder longer than others can wait."""
+"""The most commas in a body. An item has a dozen: millions of tiny ones would take the decoder
+longer than others can wait."""
 LOOKED_AT = 1024 * 1024
-"""So much of a body at a time."""
+"""Bytes of a body that are looked at in one go."""
 
 
 def create_posts(context: Context) -> list[HotPost]:

@@ -1,1 +1,1 @@
-"""What the portal asks for the person who has signed in."""
+"""The portal's calls for the person who has signed in."""

@@ -1,4 +1,4 @@
-"""What the portal asks about passwords: to change one's own, to set one by a link."""
+"""The portal's calls about passwords: to change one's own, to set one by a link."""
 
 from datetime import UTC, datetime
 from uuid import UUID
@@ -36,8 +36,8 @@ def create_router(context: Context) -> APIRouter:
 
     @router.post("/time-zone")
     async def change_zone(request: Request, asker: Seen = seen) -> Response:
-        """The answer is a token that says the new zone: the pages of this browser know it at once,
-        those of others when their token is replaced."""
+        """Change the asker's time zone. The answer is a token that says the new zone: the pages of
+        this browser know it at once, those of others when their token is replaced."""
         wanted = await read(request, ZoneChange)
         zone = await context.ledger.run(people.set_time_zone, asker.user, wanted.time_zone)
         session_id = UUID(bytes=asker.session.session_id)
@@ -46,7 +46,8 @@ def create_router(context: Context) -> APIRouter:
 
     @router.post("/password/reset")
     async def reset_password(request: Request, caller: Identity = portal) -> Response:
-        """Who has a link is let in however many guess at this account: their browser is known."""
+        """Set a password by a link. Whoever has one is let in however many guess at this account:
+        their browser is known."""
         wanted = await read(request, Reset)
         user = await context.ledger.run(links.whose, wanted.token, _now(context))
         if not serves(caller, user.domain):
@@ -62,7 +63,8 @@ def create_router(context: Context) -> APIRouter:
 
 
 async def _change(context: Context, asker: Seen, wanted: PasswordChange) -> None:
-    """Ends all sessions, the one that asks too: it signs in again with the new password."""
+    """Change a password and end all sessions, the one that asks too: it signs in again with the new
+    password."""
     user = asker.user
     tried = await check_present(context, asker, wanted.current)
     await context.ledger.run(sessions.forgive, tried)

@@ -1,7 +1,7 @@
-"""What administrators ask about the audit log of the portal: to look through it, to check it.
+"""The portal's calls about the audit log, for administrators: to look through it, to check it.
 
 An administrator sees the entries of their own domain (I12); that a super-administrator has looked
-is an entry of its own. The chain is everybody's, so who checks it is a super-administrator.
+is an entry of its own. The chain is everybody's, so only a super-administrator checks it.
 """
 
 from datetime import datetime

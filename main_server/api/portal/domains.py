@@ -1,4 +1,4 @@
-"""What the portal asks about domains: a super-administrator looks after them all, an administrator
+"""The portal's calls about domains: a super-administrator looks after them all, an administrator
 looks at their own; every other is answered as one that isn't there (I12)."""
 
 from functools import partial
@@ -81,8 +81,9 @@ async def _changed(context: Context, request: Request, event: str, domain: str) 
 
 
 async def _waiting(context: Context, seen: Seen) -> int | None:
-    """In the queues that are the domain's alone. How many of a shared one are whose, nobody knows
-    without looking at each of them."""
+    """Count the messages in the queues that are the domain's alone; None where it has none, or
+    Redis doesn't answer. How many in a shared queue are whose, nobody knows without looking at each
+    of them."""
     if seen.domain.queue is None:
         return None
     queues = [seen.domain.queue, *seen.former_queues]

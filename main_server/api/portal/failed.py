@@ -1,4 +1,4 @@
-"""What administrators ask about failed messages by way of the portal: look, redrive, discard."""
+"""The portal's calls about failed messages, for administrators: look, redrive, discard."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -78,7 +78,8 @@ def create_router(context: Context) -> APIRouter:
 
     @router.post("/discard")
     async def discard_these(request: Request, asker: Viewer = viewer) -> Response:
-        """What is discarded is never delivered: nothing takes it back."""
+        """Discard messages for good: what is discarded is never delivered, and nothing takes it
+        back."""
         asker.check_proved()
         wanted = await read(request, shown.DiscardThese)
         work = partial(service.discard_these, ids=_ids(wanted.message_ids), reason=wanted.reason)

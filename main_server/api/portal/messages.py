@@ -1,4 +1,4 @@
-"""What the portal asks about messages, for a person: lists, one with its story, its content."""
+"""The portal's calls about messages, for a person: lists, one with its story, its content."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -31,7 +31,8 @@ from main_server.people.users.viewer import Viewer
 from main_server.retention.spoken import days_kept
 
 NUMBERS_A_SECOND, NUMBERS_AT_ONCE = 0.5, 30
-"""For one person: who could try all numbers would find the hidden digits of a masked one."""
+"""Limits of one person's searches by number: whoever could try all numbers would find the hidden
+digits of a masked one."""
 TOO_MANY_NUMBERS = "Too many numbers are looked for."
 
 
@@ -101,8 +102,9 @@ def create_router(context: Context) -> APIRouter:
 
 
 async def _story_of(context: Context, message_id: UUID, asker: Viewer) -> tuple[Story, str | None]:
-    """And of when it is, if that is long ago. Of what has not ended the ledger itself tells: beside
-    what the queue says now, an old row would tell of a loss that there is not."""
+    """Return the story, and the time that it is of, if that is long ago. Of what has not ended the
+    ledger itself tells: beside what the queue says now, an old row would tell of a loss that there
+    is not."""
     now, as_of = now_of(context), context.shown.as_of()
     if ended := await context.shown.run(ended_story, message_id, asker, now):
         return ended, as_of
@@ -116,7 +118,8 @@ async def cross(
 
 
 def answer(document: Any, status: int = 200) -> Response:
-    """Never kept by anybody on the way: it is for one person, and for now."""
+    """Return an answer that is never kept by anybody on the way: it is for one person, and for
+    now."""
     headers = {"cache-control": "no-store"}
     return Response(encode_json(document), status, headers, "application/json")
 
@@ -126,7 +129,8 @@ def now_of(context: Context) -> datetime:
 
 
 def _name_sender(context: Context, asker: Viewer, wanted: SenderSearch) -> Sender:
-    """The MACs differ between domains, so that equal ones tell nothing across their walls."""
+    """Return the MACs of a number. They differ between domains, so that equal ones tell nothing
+    across their walls."""
     number = number_in(wanted.number)
     domain = domain_within(asker, Asked(wanted.domain))
     if domain is None:

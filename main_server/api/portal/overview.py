@@ -1,4 +1,4 @@
-"""What the portal asks about how the place does, for an administrator."""
+"""The portal's call about how the place does, for an administrator."""
 
 from datetime import datetime, timedelta
 
@@ -21,7 +21,8 @@ def create_router(context: Context) -> APIRouter:
 
     @router.get("")
     async def show(asker: Viewer = viewer) -> Response:
-        """It is asked for every other second, so that somebody looks is noted once an hour."""
+        """Show the overview. It is asked for every other second, so that somebody looks is noted
+        once an hour."""
         now = now_of(context)
         if noted.get(asker.user_id, now - NOTED_FOR) <= now - NOTED_FOR:
             await cross(context, asker, "overview.seen", Asked(), {})

@@ -1,4 +1,4 @@
-"""What administrators ask about people by way of the portal: who there is, and their accounts.
+"""The portal's calls about people, for administrators: who there is, and their accounts.
 
 An administrator has to do with their own domain alone (I12): everybody else is answered as somebody
 who isn't there. Nobody shuts themselves out: one's own account another must disable.
@@ -31,10 +31,10 @@ from main_server.people.users.viewer import Viewer
 from main_server.store.database import transact
 
 MOST = 100
-"""On a page."""
+"""The most accounts on a page."""
 _NOT_ONESELF = {
     "disable": "You can't disable your own account. Ask another administrator.",
-    # by a stolen session, it would be the account for good
+    # with a link, a stolen session would be the account for good
     "link": "Change your own password on your page Account, or ask another administrator.",
     "reset-second-step": "With a code, your page Account does it. Without one, ask another"
     " administrator.",
@@ -59,7 +59,8 @@ def create_router(context: Context) -> APIRouter:
         limit: int = MOST,
         asker: Viewer = viewer,
     ) -> Response:
-        """`name` is a part of it, `after` where the page before has ended."""
+        """List accounts; `name` is a part of their name, `after` where the page before has
+        ended."""
         asked, behind = asked_by(asker, domain, None), parse_name(after) if after else None
         await cross(
             context, asker, "users.listed", asked, {"page": "following" if after else "first"}
@@ -108,7 +109,8 @@ def _check_not_oneself(asker: Viewer, user_id: UUID, act: str) -> None:
 
 
 def _wanted(asker: Viewer, wanted: NewPerson) -> NewUser:
-    """Within the asker's domain; a super-administrator says which."""
+    """Return the person to be added, within the asker's domain; a super-administrator says in which
+    one."""
     text = wanted.name if "@" in wanted.name else f"{wanted.name}@{asker.domain}"
     domain, name = parse_name(text)
     if asker.role is not UserRole.SUPER_ADMIN and domain != asker.domain:
@@ -117,7 +119,7 @@ def _wanted(asker: Viewer, wanted: NewPerson) -> NewUser:
 
 
 async def find(context: Context, asker: Viewer, user_id: UUID) -> User:
-    """Somebody whom the asker administers. Raises NotFound for everybody else."""
+    """Return somebody whom the asker administers; raise NotFound for everybody else."""
     found = await context.ledger.run(transact, lambda c: repository.get(c, user_id.bytes))
     own = None if asker.role is UserRole.SUPER_ADMIN else asker.domain
     if found is None or own not in (None, found.domain):
@@ -143,7 +145,7 @@ def _list(
     after: tuple[str, str] | None,
     limit: int,
 ) -> Accounts:
-    """By three queries, however many there are."""
+    """List a page of accounts by three queries, however many there are."""
     found = repository.list_users(connection, domain, holding, after, limit + 1)
     page, more = found[:limit], found[limit:]
     ids = [one.user_id for one in page]

@@ -1,4 +1,4 @@
-"""What the portal asks when somebody is to show again that it is them."""
+"""The portal's call by which somebody shows again that it is them."""
 
 from fastapi import APIRouter, Request, Response
 
@@ -45,9 +45,9 @@ async def _prove(context: Context, asker: Seen, given: Proof) -> None:
 
 
 async def check_present(context: Context, asker: Seen, password: str) -> Try:
-    """Whether it is the one that they have. Raises Invalid, and TooManyTries: guesses are counted
-    by the session, so that its holder is held up by nobody elsewhere, and noted in the audit log.
-    """
+    """Check that the password is the asker's present one; raise Invalid, or TooManyTries. Guesses
+    are counted by the session, so that its holder is held up by nobody elsewhere, and noted in the
+    audit log."""
     user, known = asker.user, asker.session.session_id.hex()
     try_ = sessions.begin_try
     tried = await context.ledger.run(try_, user.domain, user.name, "", now_of(context), known)

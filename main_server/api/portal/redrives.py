@@ -1,4 +1,4 @@
-"""What administrators ask about redrives by way of the portal: dry run, start, look, stop."""
+"""The portal's calls about redrives, for administrators: dry run, start, look, stop."""
 
 from datetime import datetime
 from functools import partial

@@ -1,4 +1,4 @@
-"""What the portal asks about reports, for an administrator: of their domain, or one client of it.
+"""The portal's call for reports, for an administrator: of their domain, or one client of it.
 
 A super-administrator sees those of each domain and of all together, and the audit log has it.
 """
@@ -39,7 +39,8 @@ def create_router(context: Context) -> APIRouter:
         client: str | None = None,
         asker: Viewer = viewer,
     ) -> Response:
-        """Both days are meant, too. Without them, the 30 days up to yesterday."""
+        """Show the reports of some days, the first and the last among them; without dates, of the
+        30 days up to yesterday."""
         asked = asked_by(asker, domain, client)
         span = days_of(first, last, now_of(context).date() - DAY)
         details = {"from": str(span[0]), "to": str(span[1])}
@@ -54,7 +55,7 @@ def create_router(context: Context) -> APIRouter:
 
 
 def days_of(first: date | None, last: date | None, yesterday: date) -> tuple[date, date]:
-    """Never after yesterday: of today there is no report."""
+    """Return the first and the last day, never after yesterday: of today there is no report."""
     for pointer, day in (("/from", first), ("/to", last)):
         if day is not None and day < FIRST.date():
             raise Invalid(errors=[FieldError(pointer, f"is before {FIRST.date()}")])
@@ -69,7 +70,8 @@ def days_of(first: date | None, last: date | None, yesterday: date) -> tuple[dat
 
 
 def wanted_by(asker: Viewer, asked: Asked, span: tuple[date, date]) -> AskedReports:
-    """A client belongs to one domain: of another one it has nothing."""
+    """Return what is asked for, within what the asker may see. A client belongs to one domain: of
+    another one it has nothing."""
     own = domain_within(asker, asked)
     if own is None and asked.client_id:
         own = asked.client_id.partition(":")[0]
@@ -78,7 +80,8 @@ def wanted_by(asker: Viewer, asked: Asked, span: tuple[date, date]) -> AskedRepo
 
 
 def for_domain(asker: Viewer, found: Reports) -> Reports:
-    """Without what tells of others: how much the last run had to do, and whom they asked for."""
+    """Return the reports without what tells of others: how much the last run had to do, and whom
+    they asked for."""
     run = found.last_run
     quiet = msgspec.structs.replace(run, messages=None, late_changes=None) if run else None
     return msgspec.structs.replace(found, domain=asker.domain, client=None, last_run=quiet)

@@ -1,7 +1,7 @@
-"""What administrators ask about one person, and what that person may from now on.
+"""The portal's calls about one person, for administrators: to look at them, to change their rights.
 
 Nobody gives more than they have: an administrator knows users and administrators of their domain,
-and its clients. And nobody changes what they may themselves, neither by accident nor to open
+and its clients. And nobody changes what they may do themselves, neither by accident nor to open
 messages as their own client's.
 """
 

@@ -1,4 +1,4 @@
-"""What the portal asks about the second step: giving a code, setting up, recovery codes."""
+"""The portal's calls about the second step: giving a code, setting up, recovery codes."""
 
 from fastapi import APIRouter, Request, Response
 from sqlalchemy import Connection
@@ -38,7 +38,8 @@ def create_router(context: Context) -> APIRouter:
 
     @router.post("/second-step")
     async def begin(asker: Seen = setting_up) -> Response:
-        """Of an account that isn't theirs a thief would make one that its holder can't use."""
+        """Begin to set up the second step, for somebody who has just shown that it is them:
+        otherwise a thief could make an account one that its holder can't use."""
         asker.viewer.check_proved()
         await context.ledger.run(service.begin, context.keyring, asker.user, now_of(context))
         return answer(await _show(context, asker))

@@ -1,4 +1,4 @@
-"""What the portal asks about sessions: signing in, staying so, signing out."""
+"""The portal's calls about sessions: signing in, staying so, signing out."""
 
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -81,7 +81,8 @@ def create_router(context: Context) -> APIRouter:
 
 
 async def _sign_in(context: Context, caller: Identity, wanted: SignIn) -> Opened:
-    """The same for a name that nobody has as for a wrong password, in words and in time."""
+    """Sign somebody in; a name that nobody has fails as a wrong password does, in words and in
+    time."""
     (domain, name), now = _who(wanted), _now(context)
     keys = context.keyring.token_keys(from_ms(context.clock.now_ms()))
     known = browsers.known(wanted.browser, keys, domain, name)
@@ -98,7 +99,7 @@ async def _sign_in(context: Context, caller: Identity, wanted: SignIn) -> Opened
 
 
 async def _keep_anew(context: Context, user: User, password: str) -> None:
-    """Passwords are to cost more since this one was set."""
+    """Hash a password anew and keep that, if passwords are to cost more since this one was set."""
     kept = user.password_hash or ""
     with suppress(TooManyTries):  # next time
         if hashed := await context.passwords.made_anew(kept, password):

@@ -18,7 +18,7 @@ from main_server.store.tables import certificates, trust_anchors
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """`anchor` is the SHA-256 of its public key."""
+    """A trust anchor; `anchor` is the SHA-256 of its public key."""
 
     anchor: bytes
     domain: str
@@ -61,7 +61,7 @@ def find_anchor(connection: Connection, anchor: bytes, *, lock: bool = False) ->
 
 
 def list_anchors(connection: Connection, domain: str | None = None) -> list[Anchor]:
-    """Those that are trusted."""
+    """List the anchors that are trusted."""
     query = select(*_COLUMNS).where(_T.removed_at.is_(None)).order_by(_T.domain, _T.anchor)
     if domain is not None:
         query = query.where(_T.domain == domain)
@@ -69,7 +69,7 @@ def list_anchors(connection: Connection, domain: str | None = None) -> list[Anch
 
 
 def put_anchor(connection: Connection, anchor: Anchor) -> None:
-    """New, or trusted again, or by a newer certificate of the same key."""
+    """Store an anchor that is new, is trusted again, or has a newer certificate of the same key."""
     values = {name: getattr(anchor, name) for name in Anchor.__slots__}
     statement = insert(trust_anchors).values(values)
     again = {name: values[name] for name in ("der", "not_after", "removed_at")}

@@ -1,6 +1,7 @@
-"""What a CA that isn't ours must keep to become a trust anchor, and its certificates to be known.
+"""The rules for a CA that isn't ours to become a trust anchor, and for its certificates to be
+known.
 
-Pure. Keys, signatures, purpose and lifetime are as those of ours.
+Pure. Keys, signatures, purpose and lifetime must be as those of ours.
 """
 
 from collections.abc import Iterable
@@ -27,7 +28,7 @@ LONGEST = PROFILES[Role.CLIENT].lifetime
 
 
 def read_one(pem: bytes) -> x509.Certificate:
-    """Raises Invalid unless it is one certificate, PEM."""
+    """Read a certificate; raise Invalid unless it is exactly one, PEM."""
     try:
         found = read_certificates(pem) if len(pem) <= MAX_BYTES else []
         for one in found:
@@ -45,7 +46,8 @@ def make_anchor(
     beside: Iterable[x509.Certificate],
     now: datetime,
 ) -> Anchor:
-    """Raises Invalid unless it is a CA that can't be mistaken for one of these, ours and others."""
+    """Make an anchor; raise Invalid unless it is a CA that can't be mistaken for one of those that
+    are `beside` it, ours and others."""
     digest = _digest(certificate, now)
     _check_ca(certificate)
     for other in beside:
@@ -63,7 +65,8 @@ def make_anchor(
 def make_foreign(
     certificate: x509.Certificate, identity: Identity, anchors: Iterable[Anchor], now: datetime
 ) -> Foreign:
-    """Raises Invalid unless one of these, its domain's, has signed it, and it keeps the rules."""
+    """Make a certificate ready to be registered; raise Invalid unless one of these anchors, its
+    domain's, has signed it, and it keeps the rules."""
     digest = _digest(certificate, now)
     try:
         named = find_named(certificate)
@@ -93,7 +96,8 @@ def make_foreign(
 
 
 def _digest(certificate: x509.Certificate, now: datetime) -> bytes:
-    """By which its key is known again. Raises Invalid unless key, signature and time are good."""
+    """Return the digest by which its key is known again; raise Invalid unless key, signature and
+    time are good."""
     try:
         check_key(certificate)
         key = check_public_key(key_of(certificate))
@@ -118,7 +122,8 @@ def _check_ca(certificate: x509.Certificate) -> None:
 
 
 def _plain(name: x509.Name) -> list[list[tuple[str, str]]]:
-    """As OpenSSL compares names: neither case nor the amount of space tells two apart."""
+    """Return a name as OpenSSL compares names: neither case nor the amount of space tells two
+    apart."""
     return [
         sorted((one.oid.dotted_string, " ".join(str(one.value).lower().split())) for one in part)
         for part in name.rdns

@@ -1,7 +1,8 @@
-"""Trust anchors, added and removed; and certificates of theirs, registered.
+"""Add and remove trust anchors, and register certificates of theirs.
 
-Unknown is refused whoever signed it: an anchor by itself lets nobody in. What is registered is
-revoked as ours are, and with its anchor all of it is (I8). All of it is in the audit log.
+An unknown certificate is refused, whoever signed it: an anchor by itself lets nobody in. What is
+registered is revoked as ours are, and with its anchor all of it is (I8). All of it is in the audit
+log.
 """
 
 from collections.abc import Sequence
@@ -36,7 +37,8 @@ from main_server.tenants.names import check_names
 def add(
     engine: Engine, folder: Path, domain: str, pem: bytes, now: datetime, actor: str = SYSTEM
 ) -> Anchor:
-    """`folder` is that of our CA. Again, by a newer certificate of the same key, is no other."""
+    """Add a trust anchor; `folder` is that of our CA. A newer certificate of the same key makes no
+    other anchor."""
     certificate = read_one(pem)
     check_names(domain)
     ours = read_certificates(read_pins(folder))
@@ -66,7 +68,7 @@ def remove(
     now: datetime,
     actor: str = SYSTEM,
 ) -> Revocation:
-    """All that it has signed is revoked in the same transaction."""
+    """Remove an anchor, and revoke all that it has signed in the same transaction."""
     key = _parse(anchor)
 
     def work(connection: Connection) -> Revocation:
@@ -86,7 +88,8 @@ def remove(
 def register(
     engine: Engine, identity: Identity, pem: bytes, now: datetime, actor: str = SYSTEM
 ) -> Foreign:
-    """Makes it known as that client's. The client is there from now on, with the usual limits."""
+    """Make a certificate known as that client's. The client is there from now on, with the usual
+    limits."""
     certificate = read_one(pem)
     make_order(identity)
     anchors = transact(engine, partial(repository.list_anchors, domain=identity.domain))

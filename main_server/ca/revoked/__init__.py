@@ -1,1 +1,1 @@
-"""What has been revoked, as the ledger keeps it."""
+"""The revoked certificates, as the ledger keeps them."""

@@ -22,7 +22,7 @@ CRL_KEPT = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which certificates: by any of these that is given; all that are given must fit."""
+    """A choice of certificates by any of these fields; all that are given must fit."""
 
     serial: str | None = None
     fingerprint: str | None = None
@@ -48,7 +48,7 @@ class Selection:
 
     @property
     def administrator(self) -> Identity | None:
-        """The same of an administrator."""
+        """The administrator whose certificates are meant, if it is all of them."""
         return self._named(Role.ADMIN)
 
     def _named(self, role: Role) -> Identity | None:
@@ -78,7 +78,8 @@ class Selection:
         return and_(*given)
 
     def condition_of_change(self) -> ColumnElement[bool]:
-        """Nobody means all that have a role."""
+        """Return the condition for a change; raise ValueError if it names no more than a role:
+        nobody means all that have a role."""
         if self == Selection(role=self.role):
             raise ValueError("what changes must be named by more than a role")
         return self.condition()
@@ -86,7 +87,8 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What the ledger says of a certificate, and since which number; 0 if it was never revoked."""
+    """A certificate's status in the ledger, and the number that it has had it since; 0 if it was
+    never revoked."""
 
     status: str
     number: int
@@ -117,7 +119,8 @@ def store_number(connection: Connection, number: int, now: datetime) -> None:
 
 
 def read_revocations(connection: Connection) -> Revocations:
-    """In one statement: a list and the number of another state must not meet."""
+    """Read what is revoked, in one statement: a list and the number of another state must not
+    meet."""
     query = select(revocation_state.c.number, crls.c.der)
     rows = connection.execute(
         query.select_from(revocation_state.outerjoin(crls, revocation_state.c.one == 1)).order_by(
@@ -130,7 +133,8 @@ def read_revocations(connection: Connection) -> Revocations:
 def mark_revoked(
     connection: Connection, selection: Selection, reason: Reason, number: int, now: datetime
 ) -> list[str]:
-    """The serials that this revokes or holds; what is revoked already stays as it is."""
+    """Revoke or hold the selected certificates, and return their serials; what is revoked already
+    stays as it is."""
     serials = list_revocable(connection, selection, reason, lock=True)
     connection.execute(
         update(certificates)
@@ -148,7 +152,7 @@ def mark_revoked(
 def list_revocable(
     connection: Connection, selection: Selection, reason: Reason, *, lock: bool = False
 ) -> list[str]:
-    """The serials that `mark_revoked` would change."""
+    """Return the serials that `mark_revoked` would change."""
     c = certificates.c
     holding = reason is Reason.CERTIFICATE_HOLD
     changeable = ("active",) if holding else ("intended", "active", "held")
@@ -158,7 +162,7 @@ def list_revocable(
 
 
 def list_administrators(connection: Connection, serials: Collection[str]) -> list[Identity]:
-    """Those whose certificates are among these."""
+    """Return the administrators whose certificates are among these."""
     c = certificates.c
     query = select(c.domain, c.name).where(c.serial.in_(serials), c.role == Role.ADMIN.value)
     rows = connection.execute(query.distinct().order_by(c.domain, c.name))
@@ -166,8 +170,9 @@ def list_administrators(connection: Connection, serials: Collection[str]) -> lis
 
 
 def may_still_administer(connection: Connection, actor: str) -> bool:
-    """Whether an administrator who goes by a certificate has one that counts, until this
-    transaction ends: a revocation waits for it, or is waited for. Others go by none."""
+    """Tell whether an administrator who goes by a certificate has one that counts, until this
+    transaction ends: a revocation waits for it, or is waited for. Other actors go by none, and
+    may."""
     if f"/{Role.ADMIN.value}/" not in actor:
         return True
     holder, c = parse_uri(actor), certificates.c
@@ -177,7 +182,7 @@ def may_still_administer(connection: Connection, actor: str) -> bool:
 
 
 def mark_released(connection: Connection, selection: Selection, number: int) -> list[str]:
-    """The serials whose hold ends."""
+    """End the hold of the selected certificates, and return their serials."""
     c = certificates.c
     query = (
         select(c.serial)
@@ -202,7 +207,7 @@ def find_states(connection: Connection, serials: Collection[str]) -> dict[str, S
 
 
 def record_forgotten(connection: Connection, one: Forgotten, number: int, now: datetime) -> None:
-    """For the lists alone: nobody can call anything with it."""
+    """Record a certificate for the lists alone: nobody can call anything with it."""
     connection.execute(
         insert(certificates).values(
             serial=one.serial,
@@ -224,10 +229,10 @@ def record_forgotten(connection: Connection, one: Forgotten, number: int, now: d
 def list_revoked(
     connection: Connection, issuer: str, now: datetime, *, alone: bool = False
 ) -> list[Entry]:
-    """Those of an issuer that are revoked or held and haven't expired.
+    """List an issuer's certificates that are revoked or held and haven't expired.
 
-    Those of CAs that aren't ours are on every list, unless it is to be his `alone`: a last list
-    can't let go of what was held. And some of which it isn't known who issued them.
+    Certificates of CAs that aren't ours are on every list, unless it is to be the issuer's `alone`:
+    a last list can't let go of what was held. Those whose issuer isn't known are on every list.
     """
     query = _revoked(issuer).where(certificates.c.not_after > _kept(now))
     if alone:
@@ -236,7 +241,7 @@ def list_revoked(
 
 
 def find_revoked(connection: Connection, issuer: str, serial: str) -> Entry | None:
-    """What that issuer's lists say of it, or said before it expired."""
+    """Return what that issuer's lists say of a certificate, or said before it expired."""
     row = connection.execute(_revoked(issuer).where(certificates.c.serial == serial)).one_or_none()
     return _entry(*row) if row else None
 
@@ -270,12 +275,13 @@ def store_crl(connection: Connection, crl: Crl) -> None:
 
 
 def drop_old_crls(connection: Connection, now: datetime) -> None:
-    """Those of intermediates that nobody can trust any more."""
+    """Delete the lists of intermediates that nobody can trust any more."""
     connection.execute(crls.delete().where(crls.c.next_update < _kept(now - CRL_KEPT)))
 
 
 def _entry(serial: str, reason: str | None, revoked_at: datetime | None) -> Entry:
-    """Rows that were revoked before there were reasons and times have none."""
+    """Make an entry of a row; rows that were revoked before there were reasons and times have
+    none."""
     when = _utc(revoked_at) if revoked_at else datetime(2000, 1, 1, tzinfo=UTC)
     return Entry(int(serial, 16), Reason(reason or Reason.UNSPECIFIED), when.replace(microsecond=0))
 

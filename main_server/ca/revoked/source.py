@@ -1,6 +1,6 @@
-"""The ledger as a source of what is revoked: by a connection and a thread of its own.
+"""The ledger as a source of what is revoked, with a connection and a thread of its own.
 
-What waits for the ledger elsewhere must not make this view old.
+Whatever waits for the ledger elsewhere must not make this view old.
 """
 
 from sqlalchemy import Engine
@@ -21,7 +21,8 @@ class LedgerSource:
         self._ledger = Ledger(create_ledger_engine(alone), 1)
 
     async def ask(self, seen: int | None) -> Revocations | None:
-        """What is revoked; None if its number still is `seen`. Raises NoAnswer."""
+        """Return what is revoked; None if its number still is `seen`. Raise NoAnswer if the ledger
+        doesn't answer."""
         try:
             return await self._ledger.run(_read, seen)
         except SQLAlchemyError as error:

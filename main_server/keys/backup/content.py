@@ -1,4 +1,4 @@
-"""What a key backup holds: every key as it is, and the list of the destroyed ones. Writing it."""
+"""Write and read key backups: every key as it is, and the list of the destroyed ones."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -43,7 +43,7 @@ _decode = json_decoder(Content)
 
 
 def write_backup(engine: Engine, sealing: Sealing, file: Path) -> int:
-    """Replaces the file; returns how many keys are in it."""
+    """Replace the file; return how many keys are in it."""
     return transact(engine, lambda connection: _write(connection, sealing, file))
 
 
@@ -63,7 +63,8 @@ def read_backup(sealing: Sealing, file: Path) -> Content:
 
 
 def _write(connection: Connection, sealing: Sealing, file: Path) -> int:
-    """Nobody can destroy a key until the file is written; who does so then, writes it anew."""
+    """Write the file. Nobody can destroy a key until it is written; whoever destroys one then
+    writes it anew."""
     master_kid = repository.share_master(connection)
     content = Content(
         made_at=repository.read_time(connection),

@@ -23,7 +23,8 @@ _FEWEST_CHARACTERS = 16
 
 @dataclass(frozen=True, slots=True)
 class Sealing:
-    """By what backups are sealed: a passphrase if there is one, otherwise the master key."""
+    """The means by which backups are sealed: a passphrase if there is one, otherwise the master
+    key."""
 
     masters: MasterKeys
     passphrase: bytes | None = None
@@ -82,5 +83,6 @@ def is_of_keys(file: Path) -> bool:
 
 
 def stretch(passphrase: bytes, salt: bytes) -> bytes:
-    """A key of 32 bytes. It takes a third of a second and 128 MiB: for who guesses, too."""
+    """Derive a key of 32 bytes. It takes a third of a second and 128 MiB: for whoever guesses,
+    too."""
     return Scrypt(salt=salt, **_SCRYPT).derive(passphrase)

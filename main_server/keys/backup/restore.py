@@ -1,8 +1,8 @@
-"""Restoring keys: those that the ledger lacks come back, but for the destroyed ones (I6).
+"""Restore keys: those that the ledger lacks come back, but for the destroyed ones (I6).
 
-The list of destroyed keys is the ledger's, and what the backup knows of it: a ledger that was
-itself restored may have forgotten some. A day that has got another key meanwhile keeps it, and the
-restored one opens what it sealed. A service key that was current is so again.
+The list of destroyed keys is the ledger's and that of the backup: a ledger that was itself restored
+may have forgotten some. A day that has got another key meanwhile keeps it, and the restored one
+opens what it sealed. A service key that was current is so again.
 """
 
 from collections import Counter
@@ -24,12 +24,13 @@ RESTORED, PRESENT, DESTROYED, BLOCKED = "restored", "present", "destroyed", "blo
 
 
 def restore(engine: Engine, masters: MasterKeys, content: Content) -> "Counter[str]":
-    """How many keys were restored, were there, are destroyed, or have no room beside others."""
+    """Restore keys; return how many were restored, were there, are destroyed, or have no room
+    beside others."""
     return transact(engine, lambda connection: _restore(connection, masters, content))
 
 
 def count_lost(connection: Connection, content: Content) -> int:
-    """How many of its keys the ledger hasn't, though they are not destroyed."""
+    """Count the keys of a backup that the ledger hasn't, though they are not destroyed."""
     data = _choose_data_keys(connection, content.data_keys)
     now = repository.read_time(connection)
     service = _choose_service_keys(connection, content.service_keys, now)

@@ -1,8 +1,8 @@
 """The one backup of the keys that is kept: written anew after each change, soon after a new key,
 and never over keys that the ledger has lost.
 
-A restored ledger has none until `gatepost keys restore` has run. Whoever wrote the backup anew
-before would end all that it opens.
+A restored ledger has no keys until `gatepost keys restore` has run. Whoever wrote the backup anew
+before then would end all that it opens.
 """
 
 from pathlib import Path
@@ -23,13 +23,15 @@ class WouldLose(ConfigurationError):
 
 
 def renew_backup(engine: Engine, masters: MasterKeys, settings: Keys) -> None:
-    """Where one is kept. Raises WouldLose."""
+    """Write the backup anew, where one is kept. Raise WouldLose if it has keys that the ledger has
+    lost."""
     if settings.backup_file is not None:
         replace_backup(engine, sealing_of(settings, masters), settings.backup_file)
 
 
 def replace_backup(engine: Engine, sealing: Sealing, file: Path) -> int:
-    """How many keys are in it now. Raises WouldLose."""
+    """Write the backup anew; return how many keys are in it now. Raise WouldLose if it has keys
+    that the ledger has lost."""
     before = _read(sealing, file)
     lost = transact(engine, lambda c: count_lost(c, before)) if before else 0
     if lost:
@@ -41,8 +43,8 @@ def replace_backup(engine: Engine, sealing: Sealing, file: Path) -> int:
 
 
 def _read(sealing: Sealing, file: Path) -> Content | None:
-    """None if there is none, or if it was sealed by what is there no more. What may not be read may
-    have keys that nothing else has."""
+    """Read the backup; None if there is none, or if what it was sealed by is there no more. Raise
+    ConfigurationError if the file may not be read: it may have keys that nothing else has."""
     try:
         return read_backup(sealing, file)
     except (ConfigurationError, KeysUnavailable) as error:

@@ -1,1 +1,1 @@
-"""Another master key: what the old one wraps is wrapped again, while servers run."""
+"""Exchange the master key: what the old one wraps is wrapped again, while servers run."""

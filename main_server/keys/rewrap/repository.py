@@ -16,7 +16,7 @@ TABLES: dict[str, tuple[Table, Column[Any]]] = {
 def list_under_others(
     connection: Connection, kind: str, master_kid: bytes, after: Any, limit: int
 ) -> Sequence[Any]:
-    """Keys that another master key wraps, in the order of their ids."""
+    """List keys that another master key wraps, in the order of their ids."""
     table, kid = TABLES[kind]
     query = select(table).where(table.c.master_kid != master_kid)
     if after is not None:
@@ -37,7 +37,8 @@ def count_under_others(connection: Connection, master_kid: bytes) -> int:
 def change_wrapping(
     connection: Connection, kind: str, master_kid: bytes, wrapped: Mapping[Any, bytes]
 ) -> None:
-    """One that was destroyed meanwhile stays so: nothing is inserted here."""
+    """Store keys as they are wrapped now. A key that was destroyed meanwhile stays so: nothing is
+    inserted here."""
     table, kid = TABLES[kind]
     statement = update(table).where(kid.in_(sorted(wrapped)), table.c.master_kid != master_kid)
     connection.execute(

@@ -1,4 +1,4 @@
-"""Rotating the master key, online. At every moment the file holds what the ledger needs.
+"""Rotate the master key, online. At every moment the file holds what the ledger needs.
 
     1. the file gets a new key before the old one
     2. the ledger names the new one: nothing is wrapped under the old one any more
@@ -32,7 +32,7 @@ class StillNeeded(GatepostError):
 
 
 def prepare(engine: Engine, file: Path) -> bool:
-    """Step 1: puts a new key into the file; says whether it did, or one was there already."""
+    """Do step 1: put a new key into the file; return False if one was there already."""
     keys = key_file.read_keys(file)
     kids = [MasterKey(key).kid for key in keys]
     current = transact(engine, repository.find_master)
@@ -45,7 +45,7 @@ def prepare(engine: Engine, file: Path) -> bool:
 
 
 def rewrap(engine: Engine, masters: MasterKeys) -> Iterator[int]:
-    """Steps 2 and 3: yields how many keys have been done, again and again."""
+    """Do steps 2 and 3; yield how many keys have been done, again and again."""
     new = masters.newest
     transact(engine, partial(_switch, new=new))
     done = 0
@@ -61,7 +61,7 @@ def rewrap(engine: Engine, masters: MasterKeys) -> Iterator[int]:
 
 
 def finish(engine: Engine, file: Path) -> None:
-    """Step 4: the file is left with the new key alone, if nothing needs another."""
+    """Do step 4: leave the new key alone in the file, if nothing needs another."""
     newest = key_file.read_keys(file)[0]
     kid = MasterKey(newest).kid
 
@@ -78,7 +78,8 @@ def finish(engine: Engine, file: Path) -> None:
 
 
 def _switch(connection: Connection, new: MasterKey) -> None:
-    """Waits for all who are adding keys; who comes later wraps under the new one."""
+    """Make the ledger name the new key, after waiting for all who are adding keys; whoever comes
+    later wraps under the new one."""
     if repository.own_master(connection) != new.kid:
         repository.change_master(connection, new.kid, repository.read_time(connection))
 

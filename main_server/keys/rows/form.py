@@ -1,7 +1,7 @@
 """The sealed form of a row: AES-256-GCM under a key of its own.
 
-Derived from the data key and the message's id; bound to the id, the client, the domain and the data
-key's id, so that no row opens in another's place (I6).
+That key is derived from the data key and the message's id; what it seals is bound to the id, the
+client, the domain and the data key's id, so that no row opens in another's place (I6).
 
     body = version (1) | nonce (12) | ciphertext
 """
@@ -32,7 +32,7 @@ def seal_row(
 def open_row(
     data_key: bytes, key_id: int, message_id: UUID, client_id: str, domain: str, body: bytes
 ) -> bytes:
-    """Raises CannotOpen if the row, or anything that it is bound to, was altered."""
+    """Open a row; raise CannotOpen if the row, or anything that it is bound to, was altered."""
     if len(body) <= _HEADER or body[:1] != _VERSION:
         raise CannotOpen("The row has an unknown form.")
     bound = _bound(message_id, client_id, domain, key_id)

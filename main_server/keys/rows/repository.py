@@ -14,7 +14,7 @@ from main_server.store.tables import messages
 
 @dataclass(frozen=True, slots=True)
 class SealedRow:
-    """All that is needed to open the body of a row."""
+    """A row, with all that is needed to open its body."""
 
     message_id: bytes
     client_id: str
@@ -35,7 +35,7 @@ def id_after(message_id: bytes) -> bytes:
 def list_sealed(
     connection: Connection, pair: Pair, key_id: int, start: bytes, limit: int
 ) -> list[SealedRow]:
-    """Rows under a key, from an id on."""
+    """List the rows under a key, from an id on."""
     columns = [messages.c[name] for name in SealedRow.__slots__]
     query = _of_day(select(*columns), pair, start).where(
         messages.c.key_id == key_id, messages.c.encrypted_body.is_not(None)
@@ -47,7 +47,7 @@ def list_sealed(
 def change_bodies(
     connection: Connection, old_key_id: int, new_key_id: int, bodies: Mapping[bytes, bytes]
 ) -> None:
-    """Gives rows other bodies, unless they have lost or changed theirs meanwhile."""
+    """Give rows other bodies, unless they have lost or changed theirs meanwhile."""
     statement = (
         update(messages)
         .where(
@@ -67,7 +67,7 @@ def list_ids(connection: Connection, pair: Pair, start: bytes, limit: int) -> li
 
 
 def erase(connection: Connection, ids: Sequence[bytes]) -> int:
-    """Takes body and number from rows; nothing leaves erased or duplicate (I2)."""
+    """Take body and number from rows; no row leaves the status erased or duplicate (I2)."""
     statement = (
         update(messages)
         .where(messages.c.message_id.in_(ids), messages.c.status.not_in(("erased", "duplicate")))

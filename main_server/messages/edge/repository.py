@@ -11,7 +11,7 @@ from main_server.tenants.pauses.repository import EVERYWHERE, What
 
 
 def list_domains(connection: Connection) -> list[KnownDomain]:
-    """Without those that are disabled: nobody of theirs may send."""
+    """List the domains without those that are disabled: nobody of theirs may send."""
     paused = exists().where(
         pauses.c.what == What.INTAKE.value,
         or_(pauses.c.name == domains.c.domain, pauses.c.name == EVERYWHERE),
@@ -23,8 +23,8 @@ def list_domains(connection: Connection) -> list[KnownDomain]:
 
 
 def list_clients(connection: Connection, now: datetime) -> list[KnownClient]:
-    """The clients' active, unexpired certificates, with the limits of their holders. Those of a CA
-    that isn't ours, while it is trusted in their domain."""
+    """List the clients' active, unexpired certificates, with the limits of their holders; those of
+    a CA that isn't ours, while it is trusted in their domain."""
     held = and_(
         certificates.c.domain == clients.c.domain,
         certificates.c.name == clients.c.name,

@@ -13,7 +13,7 @@ from main_server.tenants.domains import repository as domains
 
 
 def list_queues(engine: Engine) -> list[str | None]:
-    """All in which messages may wait; None is the default one."""
+    """List all queues in which messages may wait; None is the default one."""
     return transact(engine, domains.list_queues)
 
 

@@ -1,7 +1,7 @@
 """Failed messages as an administrator looks at them: how many for each reason.
 
-They are counted as lists are read: those of their own clients alone, and in a bounded number of
-rows; where there are more, it is said since when they were counted (I12).
+They are counted as lists are read: those of the administrator's own clients alone, and in a bounded
+number of rows; where there are more, it is said since when they were counted (I12).
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from main_server.store.database import transact
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """By reason, the most frequent first; from `since` on, or from the beginning if None."""
+    """Counts by reason, the most frequent first; from `since` on, or from the beginning if None."""
 
     reasons: list[tuple[str | None, int]]
     since: bytes | None

@@ -18,7 +18,8 @@ from main_server.store.tables import domains, messages, redrives
 _m, _r = messages.c, redrives.c
 
 LASTING = ("discarded", "unreadable")
-"""What failed for these reasons stays as it is: somebody wanted it so, or nobody can read it."""
+"""Reasons of failures that stay as they are: somebody wanted it so, or nobody can read the
+message."""
 
 MOST_COUNTED = 100_000
 
@@ -59,13 +60,13 @@ class Redrive:
 
     @property
     def place(self) -> Place:
-        """How far it has come."""
+        """The place to which the redrive has come."""
         return Place(self.after_client, self.after_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is decided by of a failed row, and what the audit log says of it."""
+    """The parts of a failed row that decide what becomes of it, and that the audit log tells."""
 
     message_id: bytes
     domain: str
@@ -74,7 +75,8 @@ class Standing:
 
 
 def count_redrivable(connection: Connection, selection: Selection) -> int:
-    """At most `MOST_COUNTED`: so many and more take long to count, and longer to redrive."""
+    """Count what can be redriven, at most `MOST_COUNTED`: so many and more take long to count, and
+    longer to redrive."""
     query = along_states(select(literal(1)).select_from(messages), "failed")
     some = query.where(*_meant(selection)).limit(MOST_COUNTED).subquery()
     return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
@@ -83,7 +85,7 @@ def count_redrivable(connection: Connection, selection: Selection) -> int:
 def list_redrivable(
     connection: Connection, selection: Selection, place: Place, limit: int
 ) -> list[Place]:
-    """Client by client, of each the oldest first, as they came."""
+    """List what can be redriven, client by client, of each the oldest first, as they came."""
     query = select(_m.client_id, _m.message_id).where(*_meant(selection))
     return [Place(*row) for row in rows_after(connection, query, "failed", place, limit)]
 
@@ -94,7 +96,7 @@ def list_places(connection: Connection, ids: Sequence[bytes]) -> list[Place]:
 
 
 def lock_failed(connection: Connection, ids: Sequence[bytes]) -> list[Standing]:
-    """Those of them that are failed now."""
+    """Lock those of the messages that are failed now."""
     columns = _m.message_id, _m.domain, _m.reason, _m.encrypted_body.is_not(None)
     query = select(*columns).where(_m.message_id.in_(sorted(ids)), _m.status == "failed")
     rows = connection.execute(query.order_by(_m.message_id).with_for_update())
@@ -104,8 +106,8 @@ def lock_failed(connection: Connection, ids: Sequence[bytes]) -> list[Standing]:
 def queue_again(
     connection: Connection, ids: Sequence[bytes], now: datetime, expires_at: datetime
 ) -> None:
-    """A later generation of each: due now, with a time of its own. It waits where its domain's
-    messages wait today, so that it is paused with them."""
+    """Queue a later generation of each message: due now, with a time of its own. It waits where its
+    domain's messages wait today, so that it is paused with them."""
     own = select(domains.c.queue).where(domains.c.domain == _m.domain).scalar_subquery()
     values = {"status": "queued", "reason": None, "due_at": now, "expires_at": expires_at}
     statement = update(messages).where(_m.message_id.in_(ids), _m.status == "failed")
@@ -127,20 +129,20 @@ def add_redrive(connection: Connection, redrive: Redrive) -> None:
 def find_redrive(
     connection: Connection, redrive_id: bytes, domain: str | None, *, lock: bool = False
 ) -> Redrive | None:
-    """`domain` is the one that the asker is confined to."""
+    """Find a redrive; `domain` is the one that the asker is confined to."""
     query = _within(_redrives(), domain).where(_r.redrive_id == redrive_id)
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     return Redrive(*row) if row else None
 
 
 def list_redrives(connection: Connection, domain: str | None, limit: int) -> list[Redrive]:
-    """The latest first."""
+    """List redrives, the latest first."""
     query = _within(_redrives(), domain).order_by(_r.redrive_id.desc()).limit(limit)
     return [Redrive(*row) for row in connection.execute(query)]
 
 
 def lock_due(connection: Connection, now: datetime) -> Redrive | None:
-    """One whose turn it is, and that no other main server is about."""
+    """Lock a redrive whose turn it is, and that no other main server is about."""
     query = _redrives().where(_r.state == "running", _r.next_at <= now).order_by(_r.next_at)
     row = connection.execute(query.limit(1).with_for_update(skip_locked=True)).one_or_none()
     return Redrive(*row) if row else None
@@ -160,7 +162,8 @@ def _within(query: Select[Any], domain: str | None) -> Select[Any]:
 
 
 def _meant(selection: Selection) -> list[ColumnElement[bool]]:
-    """Beside the state. Along the index of states only this domain's are read."""
+    """Return the conditions beside the state. Along the index of states only this domain's rows are
+    read."""
     conditions = [
         _m.message_id >= selection.first_id,
         _m.message_id < selection.end_id,

@@ -1,8 +1,8 @@
 """Redriving and discarding failed messages, for an administrator; each is in the audit log.
 
 A redrive changes the ledger alone: what says `queued` there and isn't in the queue is put there by
-the reconciler, whatever happens in between (I1, I5). It is a life of its own: a later generation,
-due now, with the usual time until it expires.
+the reconciler, whatever happens in between (I1, I5). A message that was redriven has a life of its
+own: a later generation, due now, with the usual time until it expires.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,16 +29,16 @@ from main_server.reasons import checked_words, demanded_words
 from main_server.store.database import transact
 
 MOST = 200
-"""Messages that are named one by one."""
+"""The most messages that are named one by one."""
 RATES = range(1, 501)
 """Messages a second: each second's are one transaction."""
 TRIED_AGAIN = timedelta(minutes=1)
-"""After a turn that failed."""
+"""The time after which a redrive is tried again whose turn failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What somebody wants redriven, how fast, and why, where they say so."""
+    """An order to redrive: what somebody wants redriven, how fast, and why, where they say so."""
 
     selection: Selection
     rate_per_second: int
@@ -46,12 +46,12 @@ class Order:
 
 
 def count(engine: Engine, selection: Selection) -> int:
-    """The dry run: how many would be redriven."""
+    """Count what would be redriven: the dry run."""
     return transact(engine, lambda c: repository.count_redrivable(c, selection))
 
 
 def start(engine: Engine, actor: str, order: Order, redrive_id: UUID, now: datetime) -> Redrive:
-    """From here on the main servers do it, whichever of them runs."""
+    """Start a redrive, which the main servers do from here on, whichever of them runs."""
     if order.rate_per_second not in RATES:
         words = f"is from {RATES[0]} to {RATES[-1]} messages a second"
         raise Invalid(errors=[FieldError("/rate_per_second", words)])
@@ -60,7 +60,7 @@ def start(engine: Engine, actor: str, order: Order, redrive_id: UUID, now: datet
     def work(connection: Connection) -> Redrive:
         selection, moment = order.selection, from_ms(to_ms(now))
         begun = repository.find_redrive(connection, redrive_id.bytes, None)
-        if begun is not None:  # by this very call, whose connection was lost at the commit
+        if begun is not None:  # this very call began it, and lost its connection at the commit
             return begun
         expected = repository.count_redrivable(connection, selection)
         if not expected:
@@ -96,8 +96,8 @@ def start(engine: Engine, actor: str, order: Order, redrive_id: UUID, now: datet
 def stop(
     engine: Engine, actor: str, domain: str | None, redrive_id: UUID, now: datetime
 ) -> Redrive:
-    """After this nothing more is redriven by it. One that has ended stays as it is. `domain` is the
-    one that the asker is confined to."""
+    """Stop a redrive: nothing more is redriven by it. One that has ended stays as it is. `domain`
+    is the one that the asker is confined to."""
 
     def work(connection: Connection) -> Redrive:
         found = repository.find_redrive(connection, redrive_id.bytes, domain, lock=True)
@@ -116,9 +116,9 @@ def stop(
 
 
 def take_turn(engine: Engine, now: datetime) -> int | None:
-    """A second's worth of one redrive, in one transaction; None if none is due.
+    """Do a second's worth of one redrive, in one transaction; return None if none is due.
 
-    It is put off before it is tried: one whose turns fail lets the others have theirs.
+    The redrive is put off before it is tried: one whose turns fail lets the others have theirs.
     """
     redrive = transact(engine, lambda connection: _put_off(connection, now))
     if redrive is None:
@@ -127,7 +127,8 @@ def take_turn(engine: Engine, now: datetime) -> int | None:
 
 
 def redrive_these(engine: Engine, viewer: Viewer, ids: Sequence[UUID], now: datetime) -> list[UUID]:
-    """At once. What isn't failed, can't be redriven or isn't theirs is passed over."""
+    """Redrive these messages at once; what isn't failed, can't be redriven or isn't the viewer's to
+    administer is passed over."""
     _bound(ids)
 
     def work(connection: Connection) -> list[UUID]:
@@ -143,7 +144,8 @@ def redrive_these(engine: Engine, viewer: Viewer, ids: Sequence[UUID], now: date
 def discard_these(
     engine: Engine, viewer: Viewer, ids: Sequence[UUID], reason: str, now: datetime
 ) -> list[UUID]:
-    """They stay failed, and out of every redrive. `reason` is for the audit log."""
+    """Discard these messages: they stay failed, and out of every redrive. `reason` is for the audit
+    log."""
     _bound(ids)
     words = demanded_words(reason)
 
@@ -161,7 +163,8 @@ def discard_these(
 
 
 def _put_off(connection: Connection, now: datetime) -> Redrive | None:
-    """The one that is due, and has its next turn only after a while, unless this one is taken."""
+    """Return the redrive that is due; it has its next turn only after a while, unless this one is
+    taken."""
     moment = from_ms(to_ms(now))
     redrive = repository.lock_due(connection, moment)
     if redrive is None:
@@ -210,8 +213,8 @@ def _queue_again(
 
 
 def _lock_readable(connection: Connection, places: Sequence[Place]) -> list[Standing]:
-    """Those that have failed, and stay readable until they wait: who destroys their day's key has
-    come first, or waits for this transaction and finds them queued."""
+    """Lock the messages that have failed, and stay readable until they wait: whoever destroys their
+    day's key has come first, or waits for this transaction and finds them queued."""
     pairs = {one: (one.client_id, day_of(UUID(bytes=one.message_id))) for one in places}
     held = hold_days(connection, set(pairs.values()))
     kept = [one.message_id for one, pair in pairs.items() if pair in held]
@@ -231,7 +234,8 @@ def _note_each_domain(
     details: Mapping[str, Any],
     now: datetime,
 ) -> None:
-    """One entry with all their ids, for each domain: its administrators see its entries alone."""
+    """Note one entry for each domain, with all its messages' ids: its administrators see its
+    entries alone."""
     ordered = sorted(done, key=lambda one: (one.domain, one.message_id))
     for domain, group in groupby(ordered, key=lambda one: one.domain):
         ids = [str(UUID(bytes=one.message_id)) for one in group]
@@ -253,7 +257,8 @@ def _note(
 
 
 def _domain_of(client_id: str | None) -> str | None:
-    """Whose administrators see a redrive of this client's messages, and may stop it."""
+    """Return the domain whose administrators see a redrive of this client's messages, and may stop
+    it."""
     return None if client_id is None else client_id.rpartition(":")[0]
 
 

@@ -1,1 +1,1 @@
-"""Which queues there are, and how what waits there is discarded."""
+"""Queues: which there are, and how what waits there is discarded."""

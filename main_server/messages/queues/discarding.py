@@ -29,7 +29,8 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a transaction has ended, by queue; and where the next begins, if there is one."""
+    """The ids that a transaction has ended, by queue; and where the next begins, if there is
+    one."""
 
     place: Place | None
     ids: Mapping[str, Sequence[bytes]] = field(default_factory=dict)
@@ -40,7 +41,7 @@ class Step:
 
 
 def count(engine: Engine, selection: Selection) -> int:
-    """The dry run."""
+    """Count what would be discarded: the dry run."""
     return transact(engine, lambda c: repository.count_waiting(c, selection))
 
 

@@ -1,4 +1,4 @@
-"""Which queues there are, whose they are, and which of them somebody means."""
+"""Queues: which there are, whose they are, and which of them somebody means."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from main_server.tenants.pauses.repository import What, find, list_pauses
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A queue, and the domains whose messages wait there. To one that was `left` nothing more
-    comes: its domain has another one now."""
+    """A queue, and the domains whose messages wait there. Nothing more comes to one that was
+    `left`: its domain has another one now."""
 
     name: str
     domains: tuple[str, ...] = ()
@@ -25,7 +25,7 @@ class Known:
 
     @property
     def domain(self) -> str | None:
-        """Whose it is alone."""
+        """The domain that has the queue alone, if one does."""
         return self.domains[0] if len(self.domains) == 1 else None
 
 
@@ -34,7 +34,8 @@ def list_known(engine: Engine, default: str) -> list[Known]:
 
 
 def known_now(connection: Connection, default: str) -> list[Known]:
-    """Also those that are paused and that nobody has any more: a pause must be found again."""
+    """List all queues, those too that are paused and that nobody has any more: a pause must be
+    found again."""
     domains = tenants.list_domains(connection)
     sharing = tuple(one.domain for one in domains if one.queue is None)
     own = [Known(one.queue, (one.domain,)) for one in domains if one.queue is not None]
@@ -45,7 +46,7 @@ def known_now(connection: Connection, default: str) -> list[Known]:
 
 
 def to_pause(connection: Connection, default: str, name: str) -> list[Known]:
-    """What is `meant`, if nothing more is to be delivered then of what is. Raises Invalid where a
+    """Return what is `meant`, where nothing more of that is to be delivered. Raise Invalid where a
     domain's messages wait as well in the queue that it shared before: that isn't its alone."""
     found = meant(known_now(connection, default), name)
     names = {one.name for one in found}
@@ -61,8 +62,8 @@ def to_pause(connection: Connection, default: str, name: str) -> list[Known]:
 
 
 def meant(known: Sequence[Known], name: str) -> list[Known]:
-    """The queue of that name, or all that are this domain's. Raises NotFound, or Invalid where what
-    is meant is others' as well."""
+    """Return the queue of that name, or all that are this domain's. Raise NotFound, or Invalid
+    where what is meant is others' as well."""
     if exact := [one for one in known if one.name == name]:
         return exact
     found = [one for one in known if name in one.domains]
@@ -78,7 +79,7 @@ def meant(known: Sequence[Known], name: str) -> list[Known]:
 
 
 def checked_client(client: str | None) -> str | None:
-    """Raises Invalid."""
+    """Check a client's id; raise Invalid where nobody can be called that."""
     if client is None:
         return None
     domain, _, name = client.rpartition(":")

@@ -1,4 +1,4 @@
-"""SQL for what waits by the ledger, and is to wait no more."""
+"""SQL for what waits according to the ledger, and is to wait no more."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,14 +36,14 @@ class Waiting:
 
 
 def count_waiting(connection: Connection, selection: Selection) -> int:
-    """At most `MOST_COUNTED`: so many and more take long to count."""
+    """Count what waits, at most `MOST_COUNTED`: so many and more take long to count."""
     query = along_states(select(literal(1)).select_from(messages), "queued")
     some = query.where(*_meant(selection)).limit(MOST_COUNTED).subquery()
     return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
 
 
 def waits_in(connection: Connection, queue: str, domain: str) -> bool:
-    """Whether any message of the domain waits in that queue."""
+    """Tell whether any message of the domain waits in that queue."""
     query = along_states(select(literal(1)).select_from(messages), "queued")
     some = query.where(in_domain(domain), _m.queue == queue).limit(1)
     return connection.execute(some).first() is not None
@@ -52,13 +52,13 @@ def waits_in(connection: Connection, queue: str, domain: str) -> bool:
 def list_waiting(
     connection: Connection, selection: Selection, place: Place, limit: int
 ) -> list[Waiting]:
-    """Client by client, of each the oldest first."""
+    """List what waits, client by client, of each the oldest first."""
     query = select(*_columns()).where(*_meant(selection))
     return [Waiting(*row) for row in rows_after(connection, query, "queued", place, limit)]
 
 
 def lock_waiting(connection: Connection, ids: Sequence[bytes]) -> list[Waiting]:
-    """Those of them that wait now."""
+    """Lock those of the messages that wait now."""
     query = select(*_columns()).where(_m.message_id.in_(sorted(ids)), _m.status == "queued")
     rows = connection.execute(query.order_by(_m.message_id).with_for_update())
     return [Waiting(*row) for row in rows]

@@ -1,1 +1,1 @@
-"""What people see of messages: lists, one message with its story, its content opened for them."""
+"""Messages as people see them: lists, one message with its story, its content opened for them."""

@@ -1,4 +1,4 @@
-"""What somebody asks for, as an address says it: read strictly, with its usual bounds. Pure."""
+"""Questions as an address says them: read strictly, with their usual bounds. Pure."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -17,13 +17,14 @@ _REASON = re.compile(r"\A[a-z_]{1,32}\Z")
 _MAC = 32
 _MOST_MACS = 8
 FIRST, _AHEAD = datetime(2020, 1, 1, tzinfo=UTC), timedelta(minutes=5)
-"""Of before then there is nothing."""
+"""The time before which there is nothing, and how far ahead of ours a clock may be."""
 
 
 def span_of(
     first: datetime | None, end: datetime | None, now: datetime, before: str | None = None
 ) -> Span:
-    """Without dates, the last 30 days: up to a little in the future, as clocks differ."""
+    """Return the span of ids asked for: without dates, the last 30 days, up to a little in the
+    future, as clocks differ."""
     latest = now + _AHEAD
     last = max(FIRST, min(_aware(end), latest)) if end else latest  # elsewhere no message is
     begin = max(FIRST, _aware(first) if first else last - USUAL)
@@ -34,7 +35,8 @@ def span_of(
 
 
 def asked_by(viewer: Viewer, domain: str | None, client: str | None) -> Asked:
-    """A client is meant by its name, too, where it is clear of which domain."""
+    """Return what is asked for. A client is meant by its name, too, where it is clear of which
+    domain."""
     domain, client = domain or None, client or None
     check_names(domain)
     if client is not None:
@@ -50,7 +52,7 @@ def asked_by(viewer: Viewer, domain: str | None, client: str | None) -> Asked:
 
 
 def macs_of(sender: str | None) -> list[bytes]:
-    """As `POST /api/portal/messages/sender` has answered it."""
+    """Read MACs as `POST /api/portal/messages/sender` has answered them."""
     parts = sender.split(",") if sender else []
     if len(parts) > _MOST_MACS:
         raise Invalid(errors=[FieldError("/sender", "is not what stands for a number")])
@@ -58,7 +60,7 @@ def macs_of(sender: str | None) -> list[bytes]:
 
 
 def number_in(text: str) -> str:
-    """As people write it, with what they put between the digits."""
+    """Read a number as people write it, with what they put between the digits."""
     number = _BETWEEN.sub("", text)
     if not _NUMBER.match(number):
         words = "is a + and 2 to 15 digits, as +491701234567"
@@ -74,7 +76,7 @@ def instant(text: str | None, pointer: str) -> datetime | None:
 
 
 def reason_in(text: str | None) -> str | None:
-    """Why messages failed, as the ledger says it."""
+    """Read the reason why messages failed, as the ledger says it."""
     if text and not _REASON.match(text):
         raise Invalid(errors=[FieldError("/reason", "is none of the reasons of a failure")])
     return text or None

@@ -1,4 +1,4 @@
-"""A super-administrator looks across the walls between domains: the audit log has it (I12)."""
+"""Looks across the walls between domains, by super-administrators: the audit log has them (I12)."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -21,7 +21,8 @@ def note_crossing(
     details: Mapping[str, Any],
     now: datetime,
 ) -> None:
-    """Before anything is shown. Who stays within their domain leaves no trace of looking."""
+    """Note a look before anything is shown. Whoever stays within their domain leaves no trace of
+    looking."""
     if viewer.role is UserRole.SUPER_ADMIN:
         subject = asked.client_id or asked.domain or "every domain"
         entry = Entry(viewer.actor, action, subject, asked.domain, details)

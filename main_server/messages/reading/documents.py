@@ -1,4 +1,4 @@
-"""What people's questions are answered with, as the portal and scripts get it. Pure."""
+"""Answers to people's questions, as the portal and scripts get them. Pure."""
 
 from datetime import datetime
 from uuid import UUID

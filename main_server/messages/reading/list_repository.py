@@ -22,7 +22,7 @@ _LANES_A_STATEMENT = 50
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Ids from `first` on, and before `end`: a range of ids is a range of time."""
+    """The ids from `first` on, and before `end`: a range of ids is a range of time."""
 
     first: bytes
     end: bytes
@@ -51,7 +51,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A message in a list; `encrypted_body` for its number, which is shown masked."""
+    """A message in a list; `encrypted_body` is there for its number, which is shown masked."""
 
     message_id: bytes
     client_id: str
@@ -68,7 +68,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An id that was come by. Its state and reason are there if the row was read as well."""
+    """An id that a walk has come by. Its state and reason are there if the row was read as well."""
 
     message_id: bytes
     status: str | None
@@ -85,8 +85,8 @@ def list_clients(connection: Connection, domain: str | None, limit: int | None =
 def walk_lanes(
     connection: Connection, lanes: Mapping[Lane, Span], limit: int
 ) -> dict[Lane, list[bytes]]:
-    """The newest of each lane in its span, newest first and at most `limit` each; of what has none
-    nothing. No rows are read, which would cost far more."""
+    """Return the newest of each lane in its span, newest first and at most `limit` each; a lane
+    without any is left out. No rows are read, which would cost far more."""
     found: dict[Lane, list[bytes]] = {}
     those = list(lanes.items())
     for first in range(0, len(those), _LANES_A_STATEMENT):
@@ -104,13 +104,13 @@ def walk_lanes(
 
 
 def read_found(connection: Connection, ids: Sequence[bytes]) -> list[Found]:
-    """The newest first, with their rows."""
+    """Return these messages with their rows, the newest first."""
     query = select(_c.message_id, _c.status, _c.reason).where(_c.message_id.in_(ids))
     return [Found(*row) for row in connection.execute(query.order_by(_c.message_id.desc()))]
 
 
 def walk_all(connection: Connection, span: Span, limit: int) -> list[Found]:
-    """The newest messages of everybody, with their rows."""
+    """Return the newest messages of everybody, with their rows."""
     query = select(_c.message_id, _c.status, _c.reason)
     query = query.with_hint(messages, "FORCE INDEX (PRIMARY)")
     query = query.where(_c.message_id >= span.first, _c.message_id < span.end)
@@ -120,6 +120,6 @@ def walk_all(connection: Connection, span: Span, limit: int) -> list[Found]:
 
 
 def read_entries(connection: Connection, ids: Sequence[bytes]) -> list[Entry]:
-    """The newest first."""
+    """Return the entries of these messages, the newest first."""
     query = select(*(_c[name] for name in Entry.__slots__)).where(_c.message_id.in_(ids))
     return [Entry(*row) for row in connection.execute(query.order_by(_c.message_id.desc()))]

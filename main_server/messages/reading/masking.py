@@ -1,12 +1,13 @@
-"""A number as lists show it: enough to tell it from others, never more than half of its digits."""
+"""Masking of numbers, for lists: enough is shown to tell one from others, never more than half of
+its digits."""
 
 _AHEAD, _BEHIND = 3, 4
 _HIDDEN = "****"
-"""Always as long, so that it doesn't tell how many digits it stands for."""
+"""The hidden part, always as long, so that it doesn't tell how many digits it stands for."""
 
 
 def mask(number: str) -> str:
-    """`+491701234567` becomes `+491****567`. Of a short number, less."""
+    """Mask a number: `+491701234567` becomes `+491****567`. Of a short one, less is shown."""
     digits = number.removeprefix("+")
     shown = len(digits) // 2
     behind = min(_BEHIND, (shown + 1) // 2)

@@ -1,7 +1,7 @@
 """Opening a message for a person. That it was opened is in the audit log before it is told (I7).
 
-An administrator says why they open what is somebody else's. Of what was opened the log says whose
-it is, never what it says.
+An administrator says why they open what is somebody else's. The log says whose the message was that
+was opened, never what it says.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from main_server.store.database import transact
 
 
 class SealedRow(Protocol):
-    """What is needed of a row to open it."""
+    """The parts of a row that are needed to open it."""
 
     @property
     def client_id(self) -> str: ...
@@ -39,7 +39,7 @@ class SealedRow(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Who wants to read what, and why: in their own words, which the audit log keeps."""
+    """Somebody's wish to read a message, and why: in their own words, which the audit log keeps."""
 
     viewer: Viewer
     message_id: UUID
@@ -47,13 +47,14 @@ class Opening:
 
 
 def open_message(engine: Engine, keyring: Keyring, wanted: Opening, now: datetime) -> Content:
-    """Raises NotFound for what they may not see, and CannotOpen if nobody can read it any more."""
+    """Open a message; raise NotFound for what the viewer may not see, and CannotOpen if nobody can
+    read it any more."""
     sealed = transact(engine, lambda connection: _note(connection, wanted, now))
     return open_sealed(engine, keyring, wanted.message_id, sealed)
 
 
 def open_sealed(engine: Engine, keyring: Keyring, message_id: UUID, row: SealedRow) -> Content:
-    """Raises CannotOpen, or KeysUnavailable if it can't be told now."""
+    """Open a row; raise CannotOpen, or KeysUnavailable if it can't be told now."""
     if row.encrypted_body is None or row.key_id is None:
         raise CannotOpen("Nothing is kept of what was in this message.")
     content = keyring.open_row(

@@ -11,7 +11,7 @@ from main_server.store.tables import attempts, messages
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """All that the ledger knows of one message, but for what was in it."""
+    """Everything that the ledger knows of one message, but for what was in it."""
 
     message_id: bytes
     client_id: str
@@ -30,7 +30,7 @@ class Row:
     duplicate_of: bytes | None
     key_id: int | None
     accepted_by: str | None = None
-    """None where it was accepted before that was noted."""
+    """The stores that had it when it was accepted; None where that was before this was noted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """What is needed to open a message, and to say whose it is."""
+    """The parts of a row that are needed to open a message, and to say whose it is."""
 
     client_id: str
     domain: str

@@ -1,6 +1,6 @@
-"""Whose messages a person sees (I12): a user those of their clients, an administrator their
-domain's, a super-administrator everybody's. Pure; what is outside is answered as what isn't there.
-"""
+"""The messages that a person sees (I12): a user those of their clients, an administrator their
+domain's, a super-administrator everybody's. Pure; what is outside is answered as what isn't
+there."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,12 +27,13 @@ def may_see(viewer: Viewer, client_id: str, domain: str) -> bool:
 
 
 def is_own(viewer: Viewer, client_id: str) -> bool:
-    """Whether a message is theirs, not merely one that they administer."""
+    """Tell whether a message is the viewer's own, not merely one that they administer."""
     return client_id in viewer.client_ids
 
 
 def domain_within(viewer: Viewer, asked: Asked) -> str | None:
-    """The one domain that an answer is about; None for all of them, which only a super-admin has.
+    """Return the one domain that an answer is about; None for all of them, which only a super-admin
+    has.
 
     What is asked for can narrow what somebody sees, and never widen it.
     """
@@ -42,8 +43,8 @@ def domain_within(viewer: Viewer, asked: Asked) -> str | None:
 def clients_within(
     viewer: Viewer, asked: Asked, of_domain: Sequence[str] | None
 ) -> list[str] | None:
-    """The clients that an answer is about; None for all. `of_domain` are those of the domain that
-    it is about, where there is one."""
+    """Return the clients that an answer is about; None for all. `of_domain` are those of the domain
+    that it is about, where there is one."""
     if viewer.role is not UserRole.SUPER_ADMIN and asked.domain not in (None, viewer.domain):
         return []
     if of_domain is None:

@@ -27,17 +27,19 @@ from main_server.store.database import transact
 
 PAGE = 50
 ROWS_LOOKED_AT = 1_000
-"""Beside the index: each of them may be a page to be read from the disk."""
+"""Rows that are looked at beside the index: each of them may be a page to be read from the disk."""
 NEIGHBOURS_LOOKED_AT = 4_000
-"""The same where rows are read in their order, which is many to a page of the disk."""
+"""Rows that are looked at where they are read in the order in which they lie, many to a page of the
+disk."""
 MANY_CLIENTS = 100
-"""Of more than these a super-administrator's walk goes along all messages."""
+"""The most clients that a super-administrator's walk takes one by one; of more, it goes along all
+messages."""
 _DAYS, _DAY_MS = (1, 4, 16), 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What somebody looks for. `macs` are of a number: a number itself is in no address."""
+    """A search that somebody wants. `macs` are of a number: a number itself is in no address."""
 
     span: Span
     asked: Asked = field(default_factory=Asked)
@@ -47,7 +49,7 @@ class Query:
 
     @property
     def is_in_rows(self) -> bool:
-        """Whether no index says it all."""
+        """True if no index says it all, so that rows are read."""
         return self.reason is not None or bool(self.macs and self.status)
 
     def fits(self, found: Found) -> bool:
@@ -60,7 +62,7 @@ class Query:
 class Listed:
     entry: Entry
     number: str | None
-    """Masked; None where it can't be read any more."""
+    """The number, masked; None where it can't be read any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,8 @@ class Unnamed:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`before` is where the following page ends, if there may be more. One that isn't `full` then
-    holds less than it could, because it has looked at all that it may."""
+    """A page of messages. `before` is where the following page ends, if there may be more. One that
+    isn't `full` then holds less than it could, because it has looked at all that it may."""
 
     messages: list[Listed]
     before: bytes | None
@@ -84,14 +86,15 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """What fits, newest first, complete down to `horizon`; None if that is the whole span."""
+    """The messages that fit, newest first, complete down to `horizon`, which is None for the whole
+    span."""
 
     found: list[Found]
     horizon: bytes | None
 
 
 def search(engine: Engine, viewer: Viewer, query: Query) -> Unnamed:
-    """Without the numbers, which only who has the keys can tell."""
+    """Search without the numbers, which only whoever has the keys can tell."""
 
     def work(connection: Connection) -> tuple[list[Entry], Walked]:
         walked = walk(connection, viewer, query, PAGE + 1)
@@ -112,8 +115,8 @@ def with_numbers(engine: Engine, keyring: Keyring, page: Unnamed) -> Page:
 def walk(
     connection: Connection, viewer: Viewer, query: Query, most: int, *, rows: bool = False
 ) -> Walked:
-    """By the index that fits best; each walks from the newest id down. `rows` are read even where
-    the index alone would do."""
+    """Walk by the index that fits best, from the newest id down. With `rows`, these are read even
+    where the index alone would do."""
     domain = domain_within(viewer, query.asked)
     clients = clients_within(viewer, query.asked, _clients(connection, viewer, domain, query))
     if clients == []:
@@ -127,7 +130,7 @@ def walk(
 def _clients(
     connection: Connection, viewer: Viewer, domain: str | None, query: Query
 ) -> list[str] | None:
-    """None for everybody's: they aren't walked one by one."""
+    """List the clients to walk; None for everybody's: they aren't walked one by one."""
     if viewer.role is UserRole.USER:
         return [one for one in sorted(viewer.client_ids) if one.startswith(f"{viewer.domain}:")]
     if domain is not None:
@@ -153,7 +156,8 @@ def _walk_all(connection: Connection, query: Query, most: int) -> Walked:
 def _walk_lanes(
     connection: Connection, lanes: Sequence[Lane], query: Query, most: int, rows: bool
 ) -> Walked:
-    """Part of the time after part, until there is enough: mostly there is after the newest one."""
+    """Walk part of the time after part, until there is enough: mostly there is after the newest
+    one."""
     found: list[Found] = []
     left = ROWS_LOOKED_AT
     for part in _parts(query.span):
@@ -171,11 +175,12 @@ def _walk_lanes(
 def _newest(
     connection: Connection, lanes: Sequence[Lane], span: Span, most: int
 ) -> tuple[list[bytes], bytes | None]:
-    """The newest ids of all lanes, at most so many; the last of them if there may be more.
+    """Return the newest ids of all lanes, at most so many; and the last of them if there may be
+    more.
 
-    Of each lane as many are asked for as are its share, then twice as many and so on of those that
-    may have more among the newest: so no more of the index is read than a few times `most`, however
-    much one of them has and however little the others.
+    Each lane is asked for as many as are its share; those that may have more among the newest, for
+    twice as many and so on: so no more of the index is read than a few times `most`, however much
+    one of them has and however little the others.
     """
     each = 1 + most // len(lanes)
     going = dict.fromkeys(lanes, span)
@@ -194,8 +199,9 @@ def _newest(
 
 
 def _parts(span: Span) -> Iterator[Span]:
-    """From the newest on, each longer than the one before. Each lane is entered once in each day of
-    a part: a part of thirty days costs thirty times what one day does."""
+    """Divide a span, from the newest on, into parts each longer than the one before. Each lane is
+    entered once in each day of a part: a part of thirty days costs thirty times what one day
+    does."""
     end = span.end
     for days in _DAYS:
         start_ms = id_ms(UUID(bytes=end)) - days * _DAY_MS

@@ -31,12 +31,14 @@ from main_server.tenants.pauses import repository as pauses
 from main_server.tenants.pauses.repository import What
 
 QUEUE_SECONDS = 1.0
-"""A page doesn't wait for a Redis that hangs: that it does is an answer, too."""
+"""Seconds that a page waits for the queue: it doesn't wait for a Redis that hangs. That it does is
+an answer, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """`row` is what a row would say, where there is none yet: where it isn't `registered`."""
+    """A message's row, and what is told of it. Where it isn't `registered` there is no row yet, and
+    `row` is what one would say."""
 
     row: Row
     told: Told
@@ -46,7 +48,8 @@ class Story:
 async def story_of(
     ledger: Ledger, queues: Queues, message_id: UUID, viewer: Viewer | None, now: datetime
 ) -> Story:
-    """For nobody in particular it is told whole: to who is at the shell of the main server."""
+    """Return a message's story; for nobody in particular it is told whole: to whoever is at the
+    shell of the main server."""
     found = await ledger.run(_read, message_id, viewer)
     if found is None:
         names = await ledger.run(_list_queues, viewer)
@@ -65,7 +68,8 @@ async def story_of(
 
 
 def ended_story(engine: Engine, message_id: UUID, viewer: Viewer, now: datetime) -> Story | None:
-    """None where it has not ended, as far as these rows say."""
+    """Return the story of a message that has ended; None where it has not, as far as these rows
+    say."""
     found = _read(engine, message_id, viewer)
     if found is None or found[0].status == "queued":
         return None
@@ -90,7 +94,8 @@ async def story_in_queue(
     *,
     ledger_answers: bool = True,
 ) -> Story | None:
-    """None where none of these queues has it, or it isn't theirs. Raises Unavailable."""
+    """Return a message's story by the queues; None where none of these has it, or it isn't the
+    viewer's. Raise Unavailable if they don't answer."""
     try:
         async with asyncio.timeout(QUEUE_SECONDS):
             for name in names:
@@ -133,7 +138,8 @@ def _read(
 
 
 def _find_pause(engine: Engine, queue: str, viewer: Viewer | None) -> Paused | None:
-    """A queue may be shared: by whom it was paused and why is for those who run the place (I12)."""
+    """Find a queue's pause. A queue may be shared: by whom it was paused and why is for those who
+    run the place (I12)."""
     found = transact(engine, lambda c: pauses.find(c, What.QUEUE, queue))
     if found is None:
         return None
@@ -143,7 +149,8 @@ def _find_pause(engine: Engine, queue: str, viewer: Viewer | None) -> Paused | N
 
 
 def _list_queues(engine: Engine, viewer: Viewer | None) -> list[str | None]:
-    """Where a message of theirs may wait: the default queue, and those that domains have."""
+    """List where a message of the viewer's may wait: the default queue, and those that domains
+    have."""
     everybodys = viewer is None or viewer.role is UserRole.SUPER_ADMIN
     domains = transact(engine, list_domains)
     own = {one.queue for one in domains if everybodys or (viewer and one.name == viewer.domain)}
@@ -151,5 +158,5 @@ def _list_queues(engine: Engine, viewer: Viewer | None) -> list[str | None]:
 
 
 def _naive(now: datetime) -> datetime:
-    """The ledger's kind of time."""
+    """Return the ledger's kind of time."""
     return from_ms(to_ms(now))

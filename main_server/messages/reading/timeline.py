@@ -17,7 +17,7 @@ from main_server.messages.reading.repository import Attempt, Row
 from main_server.messages.repository import ATTEMPTS_KEPT
 
 LATE_SECONDS = 5.0
-"""What waits for longer than this is asked after."""
+"""Seconds of waiting after which a message is asked after."""
 
 _ENDS = {
     "attempts_used": "every attempt that it was allowed was used",
@@ -32,7 +32,7 @@ _REFUSALS = {
     "unstorable": "the ledger could not store it",
 }
 UNREGISTERED = "unregistered"
-"""Stands for `accepted_by` where there is no row yet."""
+"""The value in place of `accepted_by` where there is no row yet."""
 _ACCEPTED = {
     "both": "into ledger and queue side by side: durability full, unless one of them took too long",
     "queue": "into the queue alone, durability queue; the ledger has it from there",
@@ -42,7 +42,7 @@ _ACCEPTED = {
 
 
 class Kind(StrEnum):
-    """How a step is shown."""
+    """The ways in which a step is shown."""
 
     DONE = "done"
     TROUBLE = "trouble"
@@ -61,7 +61,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """Since when somebody has paused its queue; by whom and why, for those who may know."""
+    """A pause of a message's queue: since when; by whom and why, for those who may know."""
 
     since: datetime
     more: str = ""
@@ -69,7 +69,7 @@ class Paused:
 
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
-    """What the queue says of a message; nothing, where Redis was not reached."""
+    """The answer of the queue about a message; nothing, where Redis was not reached."""
 
     answered: bool
     peeked: Peeked | None = None
@@ -78,14 +78,14 @@ class Whereabouts:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """`why` answers "why is it late?", the steps are what it stands on."""
+    """The story as it is told: `why` answers "why is it late?", the steps are what it stands on."""
 
     why: str
     steps: list[Step]
 
 
 def tell(row: Row, attempts: Sequence[Attempt], where: Whereabouts, now: datetime) -> Told:
-    """`now` is the ledger's kind of time: naive, UTC."""
+    """Tell a message's story; `now` is the ledger's kind of time: naive, UTC."""
     steps = [*_arrival(row), *_tries(attempts), *_end(row, attempts)]
     if row.status == "queued":
         steps.append(_next(row, where, now))
@@ -93,7 +93,8 @@ def tell(row: Row, attempts: Sequence[Attempt], where: Whereabouts, now: datetim
 
 
 def reason_in_words(reason: str | None) -> str:
-    """Reasons that a worker brings are words of its release; an unknown one is shown as it is."""
+    """Say a reason in words. Reasons that a worker brings are words of its release; an unknown one
+    is shown as it is."""
     if reason is None:
         return "nobody has written down why"
     return _ENDS.get(reason) or _REFUSALS.get(reason) or reason.replace("_", " ")
@@ -261,7 +262,8 @@ def _due(row: Row, where: Whereabouts, now: datetime) -> str:
 
 
 def _due_at(row: Row, where: Whereabouts) -> datetime:
-    """The queue decides; the ledger hears of a retry, but need not."""
+    """Return when a message is due. The queue decides; the ledger hears of a retry, but need
+    not."""
     due = where.peeked.due_at if where.peeked else None
     return from_ms(due) if due else row.due_at
 

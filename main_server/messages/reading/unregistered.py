@@ -12,11 +12,12 @@ from main_server.messages.reading.repository import Row
 from main_server.messages.reading.timeline import UNREGISTERED, Told, Whereabouts, tell
 
 LATE_SECONDS = 10.0
-"""What only the queue has is registered within 5 s of both stores being there (I1)."""
+"""Seconds after which a message is late: what only the queue has is registered within 5 s of both
+stores being there (I1)."""
 
 
 def row_of(envelope: Envelope, peeked: Peeked) -> Row:
-    """What its row would say if it had one."""
+    """Return what a message's row would say if it had one."""
     stamp, accepted_at = envelope.client_timestamp, from_ms(envelope.queued_at)
     return Row(
         message_id=envelope.message_id.bytes,

@@ -1,7 +1,8 @@
-"""Which main server reconciles: the one whose connection holds the lock, as long as it lives.
+"""The lead among main servers: the one whose connection holds the lock reconciles, as long as it
+lives.
 
-All is asked in transactions of the usual kind: to set another isolation level, or to set it back as
-the connection is closed, raises errors of the driver that SQLAlchemy doesn't make its own.
+Everything is asked in transactions of the usual kind: to set another isolation level, or to set it
+back as the connection is closed, raises errors of the driver that SQLAlchemy doesn't make its own.
 """
 
 from sqlalchemy import Connection, Engine
@@ -11,13 +12,13 @@ from main_server.messages.reconcile import repository
 
 
 class Leadership:
-    """Used from one thread at a time."""
+    """The lead of this main server, if it has it. Used from one thread at a time."""
 
     def __init__(self) -> None:
         self._connection: Connection | None = None
 
     def held(self, engine: Engine) -> bool:
-        """Whether we lead now; takes the lead if nobody has it."""
+        """Tell whether we lead now; take the lead if nobody has it."""
         if self._connection is not None and self._still_ours(self._connection):
             return True
         self._let_go()
@@ -46,7 +47,7 @@ class Leadership:
             return False
 
     def _let_go(self) -> None:
-        """Closes the connection for good: back in the pool it would keep the lock."""
+        """Close the connection for good: back in the pool it would keep the lock."""
         if self._connection is not None:
             self._connection.invalidate()
             self._connection.close()

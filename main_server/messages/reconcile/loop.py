@@ -25,7 +25,7 @@ TICK_SECONDS = 0.25
 
 
 class ReconcileMetrics:
-    """Made once the metrics folder is known, hence not at import."""
+    """The reconciler's metrics, made once the metrics folder is known, hence not at import."""
 
     def __init__(self) -> None:
         self.enqueued = Counter(
@@ -77,7 +77,7 @@ class Reconciler:
         return leads
 
     async def _turn(self) -> bool:
-        """A step in both directions; says whether the next is to follow at once.
+        """Take a step in both directions; return whether the next is to follow at once.
 
         However long a sweep takes, what only Redis has does not wait for its end.
         """
@@ -95,7 +95,7 @@ class Reconciler:
         return self._sweeping
 
     async def _drain(self, name: str, queue: Queue) -> None:
-        """What is damaged in one queue holds up no other one."""
+        """Drain one queue; what is damaged there holds up no other one."""
         try:
             self._tell_drained(name, await self._to_ledger.drain(queue))
         except QueueDamaged as error:
@@ -122,7 +122,8 @@ class Reconciler:
         self._silent = False
 
     def _missed(self, error: Exception) -> None:
-        """Said once. What was not finished is begun again: nothing is known of the epochs."""
+        """Say once that a turn failed. What was not finished is begun again: nothing is known of
+        the epochs."""
         if not self._silent:
             self._log.warning("reconciler.interrupted", reason=type(error).__name__)
         self._silent = True

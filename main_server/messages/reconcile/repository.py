@@ -28,7 +28,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """All that is needed to enqueue a message again."""
+    """Everything that is needed to enqueue a message again."""
 
     message_id: bytes
     client_id: str
@@ -48,7 +48,7 @@ class Row:
 
 
 def list_waiting(connection: Connection, place: Place, limit: int) -> list[Waiting]:
-    """Rows that wait, after a place.
+    """List rows that wait, after a place.
 
     When they are due is for our caller to see: to search for those that are would mean to look at
     all that aren't, however many.
@@ -59,7 +59,7 @@ def list_waiting(connection: Connection, place: Place, limit: int) -> list[Waiti
 
 
 def read_queued(connection: Connection, ids: Sequence[bytes]) -> list[Row]:
-    """Those of the rows that say `queued` now, in the order in which they came."""
+    """Return those of the rows that say `queued` now, in the order in which they came."""
     columns = [messages.c[name] for name in Row.__slots__]
     query = select(*columns).where(
         messages.c.message_id.in_(ids),
@@ -71,7 +71,8 @@ def read_queued(connection: Connection, ids: Sequence[bytes]) -> list[Row]:
 
 
 def take_lead(connection: Connection) -> bool:
-    """One reconciler at a time: the lock belongs to the connection, and goes with it."""
+    """Take the lead if nobody has it. One reconciler has it at a time: the lock belongs to the
+    connection, and goes with it."""
     return bool(connection.scalar(text("SELECT GET_LOCK(:name, 0)"), {"name": _LOCK}))
 
 

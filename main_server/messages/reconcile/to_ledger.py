@@ -22,7 +22,8 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """How many messages of a queue are in the ledger now, and of these how many as conflicts."""
+    """The number of a queue's messages that are in the ledger now, and of these how many as
+    conflicts."""
 
     registered: int = 0
     conflicts: int = 0
@@ -35,7 +36,7 @@ class ToLedger:
         self._clock = clock
 
     async def drain(self, queue: Queue) -> Drained:
-        """Registers all that is exposed in a queue."""
+        """Register all that is exposed in a queue."""
         registered = conflicts = 0
         while exposed := await queue.exposed(BATCH):
             results = await self._register(exposed)
@@ -48,7 +49,7 @@ class ToLedger:
             registered += len(known)
             conflicts += sum(one.result is Registered.CONFLICT for one in results)
             if len(known) < len(exposed):
-                break  # of these the ledger has nothing yet: they are tried again, not at once
+                break  # the ledger has nothing of the others yet: they are tried again, not at once
         return Drained(registered, conflicts)
 
     async def _register(self, exposed: Sequence[Exposed]) -> list[RegisterResult]:

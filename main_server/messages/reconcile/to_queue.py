@@ -42,7 +42,8 @@ class ToQueue:
         self._place = START
 
     async def step(self) -> tuple[int, bool]:
-        """One batch: how many were enqueued again, and whether the cursor has come to the end."""
+        """Do one batch; return how many were enqueued again, and whether the cursor has come to the
+        end."""
         waiting = await self._ledger.run(_list_waiting, self._place)
         at_end = len(waiting) < BATCH
         self._place = START if at_end else waiting[-1].place
@@ -58,7 +59,8 @@ class ToQueue:
         return enqueued, at_end
 
     def _seal_again(self, engine: Engine, ids: Sequence[bytes]) -> list[Entry]:
-        """What can't be opened any more will never be delivered: its row says so."""
+        """Seal messages again. What can't be opened any more will never be delivered: its row says
+        so."""
         entries, unreadable = [], []
         for row in transact(engine, lambda c: repository.read_queued(c, ids)):
             try:

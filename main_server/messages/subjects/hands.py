@@ -1,9 +1,9 @@
-"""Whose hands a name may be in: its holder's, and those of whoever has made its certificates, or a
-link for its password.
+"""The hands that a name may be in: its holder's, and those of whoever has made its certificates, or
+a link for its password.
 
-Who makes a certificate may have its key, and who renews somebody's has one in their name. Who has
-made a link for somebody's password may have used it: then it was they who certified in that name.
-Whoever is at a shell of the CA can do all of that anyway, and doesn't count.
+Whoever makes a certificate may have its key, and whoever renews somebody's has one in their name.
+Whoever has made a link for somebody's password may have used it: then it was they who certified in
+that name. Whoever is at a shell of the CA can do all of that anyway, and doesn't count.
 """
 
 from datetime import datetime
@@ -18,7 +18,8 @@ _OURS = "gatepost://"
 
 
 def hands_of(connection: Connection, actor: str, since: datetime) -> set[str]:
-    """By the certificates that were good at this time, or later; those of their makers, too."""
+    """Return the hands that a name may be in, by the certificates that were good at this time, or
+    later; those of their makers, too."""
     found, following = set[str](), {actor}
     while following:
         one = following.pop()
@@ -29,7 +30,8 @@ def hands_of(connection: Connection, actor: str, since: datetime) -> set[str]:
 
 
 def _makers_of(connection: Connection, actor: str, since: datetime) -> set[str]:
-    """A person has no certificate, and a password since some link, however old."""
+    """Return who has made somebody's certificates, or links: a person has no certificate, and a
+    password since some link, however old."""
     try:
         return repository.list_makers(connection, parse_uri(actor), since)
     except BadIdentity:

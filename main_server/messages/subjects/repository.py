@@ -21,7 +21,7 @@ _r, _m = subject_requests.c, messages.c
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One that was asked for. `domain` is how far who asked sees; None for every domain."""
+    """A report that was asked for. `domain` is how far its asker sees; None for every domain."""
 
     report_id: bytes
     domain: str | None
@@ -51,14 +51,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Where messages are looked for: those of these MACs, of one domain or all, before this id."""
+    """The messages that are looked for: those of these MACs, of one domain or all, before this
+    id."""
 
     macs: Sequence[bytes]
     domain: str | None
     end: bytes
 
     def parts(self, query: Select[Any]) -> Iterator[Select[Any]]:
-        """The query, for so many MACs at a time as a statement may well hold."""
+        """Yield the query, for so many MACs at a time as a statement may well hold."""
         query = query.with_hint(messages, "FORCE INDEX (ix_messages_sender)")
         query = query.where(_m.message_id < self.end)
         for first in range(0, len(self.macs), _MACS_A_STATEMENT):
@@ -67,7 +68,7 @@ class Reach:
 
 
 def count(connection: Connection, reach: Reach) -> dict[bytes, int]:
-    """By MAC."""
+    """Count messages by MAC."""
     mac = _m.sender_number_hashed
     return {
         row[0]: row[1]
@@ -77,7 +78,7 @@ def count(connection: Connection, reach: Reach) -> dict[bytes, int]:
 
 
 def list_rows(connection: Connection, reach: Reach, after: bytes, limit: int) -> list[Row]:
-    """Oldest first."""
+    """List messages, the oldest first."""
     query = select(_m.message_id).where(_m.message_id > after)
     parts = [
         connection.execute(part.order_by(_m.message_id).limit(limit)).scalars().all()
@@ -91,7 +92,7 @@ def list_rows(connection: Connection, reach: Reach, after: bytes, limit: int) ->
 
 
 def list_makers(connection: Connection, holder: Identity, since: datetime) -> set[str]:
-    """Who has made certificates of somebody's that were good at this time, or later."""
+    """Return who has made certificates of somebody's that were good at this time, or later."""
     c = certificates.c
     query = select(c.actor).where(
         c.domain == holder.domain,
@@ -106,8 +107,8 @@ def list_makers(connection: Connection, holder: Identity, since: datetime) -> se
 
 
 def list_link_makers(connection: Connection, person: str, domain: str) -> set[str]:
-    """Who has made links for somebody's password. The audit log knows: what was used is forgotten
-    elsewhere."""
+    """Return who has made links for somebody's password. The audit log knows: what was used is
+    forgotten elsewhere."""
     c = audit_log.c
     query = select(c.actor).where(
         c.domain == domain, c.subject == person, c.action == "user.link_made"
@@ -135,7 +136,7 @@ def find(
 
 
 def list_open(connection: Connection, domain: str | None, now: datetime) -> list[Report]:
-    """Oldest first."""
+    """List the reports that are not over, the oldest first."""
     query = _open(domain, now).order_by(_r.asked_at, _r.report_id)
     return [_report(row) for row in connection.execute(query)]
 
@@ -150,7 +151,7 @@ def delete_expired(connection: Connection, now: datetime) -> int:
 
 
 def _open(domain: str | None, now: datetime) -> Select[Any]:
-    """Those of this domain, or of all: what is over or another's isn't there."""
+    """Select the reports of this domain, or of all: what is over or another's isn't there."""
     query = select(*(_r[name] for name in Report.__slots__)).where(_r.expires_at > now)
     return query if domain is None else query.where(_r.domain == domain)
 

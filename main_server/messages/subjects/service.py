@@ -1,7 +1,7 @@
 """A report for a data subject: all that we have under their number.
 
-One administrator asks, another one approves, and who has asked fetches it, page by page. What is
-kept meanwhile finds their messages and can't tell the number; it is forgotten when it is over.
+One administrator asks, another one approves, and whoever has asked fetches it, page by page. What
+is kept meanwhile finds their messages and can't tell the number; it is forgotten when it is over.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ from main_server.tenants.domains.repository import list_domains
 
 LASTS = timedelta(hours=24)
 LASTS_WHEN_FETCHED = timedelta(hours=1)
-"""So long the last page can be fetched again, in case it was lost on its way."""
+"""The time for which the last page can be fetched again, in case it was lost on its way."""
 PAGE = 100
 NONE = "There is no such report, or it is over: they last for a day."
 _NOT_OWN = "Nobody approves their own report: another administrator has to."
@@ -44,8 +44,8 @@ _NOT_APPROVED = "Another administrator has to approve this report first."
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`after` is where the next one begins, if there is one; a content is None where nobody can
-    read it any more."""
+    """A page of a report. `after` is where the next one begins, if there is one; a content is None
+    where nobody can read it any more."""
 
     report: Report
     messages: list[tuple[Row, Content | None]]
@@ -55,7 +55,8 @@ class Page:
 def ask(
     engine: Engine, keyring: Keyring, number: str, asker: Administrator, now: datetime
 ) -> Report:
-    """Of what there is now, in all domains that the administrator has to do with."""
+    """Ask for a report of what there is now, in all domains that the administrator has to do
+    with."""
     if keyring.problem:
         raise KeysUnavailable(f"Messages could be missing in a report: {keyring.problem}.")
     report_id, moment = uuid4().bytes, from_ms(to_ms(now))
@@ -88,9 +89,10 @@ def list_open(engine: Engine, asker: Administrator, now: datetime) -> list[Repor
 
 
 def approve(engine: Engine, report_id: UUID, approver: Administrator, now: datetime) -> Report:
-    """Raises NotFound for what they have nothing to do with, and AnotherNeeded for their own: by
-    the name in a certificate, so that a second one of the same name is of no use; and one of
-    another name that the same hand has made is none either."""
+    """Approve a report. Raise NotFound for one that the approver has nothing to do with, and
+    AnotherNeeded for their own. Whose it is goes by the name in a certificate, so that a second one
+    of the same name is of no use; and one of another name that the same hand has made is none
+    either."""
 
     def work(connection: Connection) -> Report:
         report = _find(connection, report_id, approver, now)
@@ -115,7 +117,8 @@ def fetch(
     after: UUID | None,
     now: datetime,
 ) -> Page:
-    """What a page holds is in the audit log before any of it is opened (I7)."""
+    """Return a page of a report. What it holds is in the audit log before any of it is opened
+    (I7)."""
 
     def work(connection: Connection) -> tuple[Report, list[Row], bytes | None]:
         report = _find(connection, report_id, asker, now)
@@ -144,7 +147,7 @@ def forget_expired(engine: Engine, now: datetime) -> int:
 
 
 def _find(connection: Connection, report_id: UUID, asker: Administrator, now: datetime) -> Report:
-    """Locked: of two who approve at once, one does."""
+    """Find a report, and lock it: of two who approve at once, one does."""
     moment = from_ms(to_ms(now))
     found = repository.find(connection, report_id.bytes, asker.domain, moment, lock=True)
     if found is None:
@@ -163,8 +166,8 @@ def _reach(macs: Sequence[bytes], domain: str | None, asked_at: datetime) -> Rea
 
 
 def _by_domain(report: Report, rows: Sequence[Row]) -> Iterator[tuple[str | None, list[str]]]:
-    """An entry of the audit log for each domain: each sees its own (I12). One without a message
-    is noted, too."""
+    """Yield the ids of each domain, for an entry of the audit log each: each sees its own (I12). A
+    page without a message is noted, too."""
     if not rows:
         yield report.domain, []
     ordered = sorted(rows, key=lambda row: (row.domain, row.message_id))
@@ -173,7 +176,8 @@ def _by_domain(report: Report, rows: Sequence[Row]) -> Iterator[tuple[str | None
 
 
 def _open(engine: Engine, keyring: Keyring, row: Row) -> Content | None:
-    """A key that can't be had just now is no reason to leave a message out: then all is refused."""
+    """Open a message; None if nobody can read it any more. A key that can't be had just now is no
+    reason to leave a message out: then all is refused."""
     try:
         return open_sealed(engine, keyring, UUID(bytes=row.message_id), row)
     except CannotOpen:

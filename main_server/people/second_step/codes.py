@@ -1,9 +1,9 @@
-"""The codes of the second step: how they are made, told, and compared. Pure.
+"""Make, tell and compare the codes of the second step. Pure.
 
 An authenticator's code is that of RFC 6238: six digits of HMAC-SHA1 over the number of the half
 minute. The one before and the one after count too, since clocks differ and people type; one that
 was accepted, and all before it, count no more. Of recovery codes we keep digests. They are random,
-80 bits of it, so that no slow hash is needed to keep them from being guessed.
+of 80 bits, so that no slow hash is needed to keep them from being guessed.
 """
 
 import hmac
@@ -28,7 +28,7 @@ def new_secret() -> bytes:
 
 
 def step_at(now: datetime) -> int:
-    """Which half minute it is; `now` is aware."""
+    """Return which half minute it is; `now` is aware."""
     return int(now.timestamp()) // STEP_SECONDS
 
 
@@ -37,13 +37,13 @@ def code_at(secret: bytes, step: int) -> str:
 
 
 def matching_step(secret: bytes, typed: str, now: datetime, after: int) -> int | None:
-    """The half minute whose code was typed, if it is a later one than `after`."""
+    """Return the half minute whose code was typed, if it is a later one than `after`."""
     code = _BETWEEN.sub("", typed)
     if not _CODE.match(code):
         return None
     here = step_at(now)
     steps = range(here - AROUND, here + AROUND + 1)
-    # Each is looked at, so that time tells nothing of which it was.
+    # Each is looked at, so that the time it takes doesn't tell which it was.
     found = [step for step in steps if hmac.compare_digest(code_at(secret, step), code)]
     return next((step for step in found if step > after), None)
 
@@ -56,18 +56,18 @@ def new_recovery_codes() -> list[str]:
 
 
 def recovery_digest(user_id: bytes, typed: str) -> bytes:
-    """However it was typed; bound to whose it is."""
+    """Return the digest of a recovery code, however it was typed; bound to whose it is."""
     code = _BETWEEN.sub("", typed).upper()
     return sha256(b"gatepost recovery code " + user_id + code.encode(errors="replace")).digest()
 
 
 def key_in_words(secret: bytes) -> str:
-    """For typing, where no picture can be taken."""
+    """Return the secret for typing, where no picture can be taken."""
     return _grouped(b32encode(secret).decode())
 
 
 def address_of(secret: bytes, name: str, domain: str) -> str:
-    """What the picture says to an authenticator."""
+    """Return what the picture says to an authenticator."""
     label = quote(f"Gatepost:{name}@{domain}", safe=":@")
     key = b32encode(secret).decode()
     return f"otpauth://totp/{label}?{urlencode({'secret': key, 'issuer': 'Gatepost'})}"

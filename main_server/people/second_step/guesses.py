@@ -1,16 +1,16 @@
-"""How many codes can be guessed at. Pure.
+"""Limit how many codes can be guessed at. Pure.
 
-Who gets here knows the password, and of a million codes three are good at any time. So wrong ones
-are counted over all networks and for days: some may be given at once, then one each quarter of an
-hour, which is one in a hundred in a month. Recovery codes aren't held up by it: they can't be
-guessed, and whose account it is gets in by one meanwhile, and takes another password.
+Whoever gets here knows the password, and three of a million codes are good at any time. So wrong
+ones are counted over all networks and for days: some may be given at once, then one each quarter of
+an hour, which is a chance of one in a hundred in a month. Recovery codes aren't held up by it: they
+can't be guessed, and the account's owner gets in by one meanwhile, and takes another password.
 """
 
 from datetime import datetime, timedelta
 
 FREE = 30
 EASED = timedelta(minutes=15)
-"""One is forgotten each time this has passed."""
+"""The time after which one wrong code is forgotten, again and again."""
 
 
 def still_counted(wrong: int, last_at: datetime | None, now: datetime) -> int:
@@ -20,7 +20,7 @@ def still_counted(wrong: int, last_at: datetime | None, now: datetime) -> int:
 
 
 def wait_before(wrong: int, last_at: datetime | None, now: datetime) -> timedelta:
-    """How long it still is until a code is looked at; nothing if it is looked at now."""
+    """Return how long it still is until a code is looked at; nothing if it is looked at now."""
     if last_at is None or still_counted(wrong, last_at, now) < FREE:
         return timedelta(0)
     left = last_at + (wrong - FREE + 1) * EASED - now

@@ -1,8 +1,8 @@
-"""Setting up an authenticator, giving codes, recovery codes, doing without again.
+"""Set up an authenticator, take its codes and recovery codes, and remove it again.
 
-A code is good once. The row of the authenticator is locked while one is looked at: of two that come
-side by side with the same code one is refused. Whatever is wrong with a code is said in the same
-words, and counted by the same back-off as passwords are, and beyond it (`guesses`).
+A code is good once. The row of the authenticator is locked while one is looked at: if two come side
+by side with the same code, one is refused. Whatever is wrong with a code is said in the same words,
+and counted by the same back-off as passwords are, and beyond it (`guesses`).
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A code, by whom, in which session, and where their browser is."""
+    """A code that was given: by whom, in which session, and where their browser is."""
 
     user: User
     session: Session
@@ -44,7 +44,7 @@ class Given:
 
 
 def begin(engine: Engine, keyring: Keyring, user: User, now: datetime) -> bytes:
-    """A new secret, which counts once a first code of it was given."""
+    """Make a new secret, which counts once a first code of it was given."""
     secret, moment = codes.new_secret(), from_ms(to_ms(now))
     kid, sealed = keyring.seal_totp(user.user_id, secret)
 
@@ -59,7 +59,7 @@ def begin(engine: Engine, keyring: Keyring, user: User, now: datetime) -> bytes:
 
 
 def pending_secret(engine: Engine, keyring: Keyring, user: User) -> bytes | None:
-    """What has been begun; once it is confirmed nobody sees it again."""
+    """Return the secret that is being set up; once it is confirmed nobody sees it again."""
     found = transact(engine, lambda connection: repository.find(connection, user.user_id))
     if found is None or found.confirmed_at is not None:
         return None
@@ -67,7 +67,8 @@ def pending_secret(engine: Engine, keyring: Keyring, user: User) -> bytes | None
 
 
 def confirm(engine: Engine, keyring: Keyring, given: Given, now: datetime) -> list[str]:
-    """From now on a code is wanted of them, in their other sessions too. The recovery codes."""
+    """Confirm the authenticator, and return the recovery codes. From now on a code is wanted of the
+    person, in their other sessions too."""
     made, moment = codes.new_recovery_codes(), from_ms(to_ms(now))
 
     def work(connection: Connection, _how: str) -> list[str]:
@@ -82,7 +83,7 @@ def confirm(engine: Engine, keyring: Keyring, given: Given, now: datetime) -> li
 
 
 def complete(engine: Engine, keyring: Keyring, given: Given, now: datetime) -> Opened:
-    """The session that the password began is over; another begins, which is whole."""
+    """End the session that the password began, and begin another one, which is whole."""
     new = signing_in.new_session()
 
     def work(connection: Connection, how: str) -> Opened:
@@ -95,7 +96,7 @@ def complete(engine: Engine, keyring: Keyring, given: Given, now: datetime) -> O
 
 
 def remake(engine: Engine, keyring: Keyring, given: Given, now: datetime) -> list[str]:
-    """Other recovery codes; those from before are good for nothing."""
+    """Make other recovery codes; those from before are good for nothing."""
     made = codes.new_recovery_codes()
 
     def work(connection: Connection, _how: str) -> list[str]:
@@ -107,7 +108,7 @@ def remake(engine: Engine, keyring: Keyring, given: Given, now: datetime) -> lis
 
 
 def prove(engine: Engine, keyring: Keyring, given: Given, now: datetime) -> None:
-    """That it is still them, in a session that is whole already."""
+    """Prove that it is still the same person, in a session that is whole already."""
 
     def work(connection: Connection, how: str) -> None:
         proof.prove(connection, given.session, given.user, now, how)
@@ -116,7 +117,8 @@ def prove(engine: Engine, keyring: Keyring, given: Given, now: datetime) -> None
 
 
 def turn_off(engine: Engine, keyring: Keyring, given: Given, now: datetime) -> None:
-    """To do without, or to set up another one: who administers must do so next."""
+    """Remove the authenticator, to do without or to set up another one: whoever administers must do
+    so next."""
 
     def work(connection: Connection, _how: str) -> None:
         repository.remove(connection, given.user.user_id)
@@ -135,7 +137,8 @@ def _with_code(
     *,
     pending: bool = False,
 ) -> T:
-    """What `then` returns, in the transaction that has used the code up. Raises WrongCode.
+    """Return what `then` returns in the transaction that has used the code up. Raise WrongCode if
+    the code doesn't count.
 
     Where the answer of a commit was lost, the code was used by ourselves and is refused all the
     same: nothing is harmed by it, and the next code is only half a minute away.
@@ -167,15 +170,17 @@ def _with_code(
 
 
 def counted_as(user: User) -> str:
-    """Codes have tries of their own: who knows the password and guesses at codes gets no new ones
-    by it, and who doesn't know it holds nobody up here, for they can't know this either."""
+    """Return what a person's codes are counted as. They have tries of their own: whoever knows the
+    password and guesses at codes gets no new ones by it, and whoever doesn't know it holds nobody
+    up here, for they can't know this either."""
     return f"codes of {user.user_id.hex()}"
 
 
 def _use(
     connection: Connection, there: Authenticator, secret: bytes, typed: str, now: datetime
 ) -> str | None:
-    """What kind of code it was; nothing if it is none that counts. Raises TooManyTries."""
+    """Use a code up, and return what kind it was; None if it doesn't count. Raise TooManyTries if
+    too many wrong ones were given."""
     locked = repository.find(connection, there.user_id, lock=True)
     if locked is None or (locked.sealed, locked.confirmed_at) != (there.sealed, there.confirmed_at):
         return None

@@ -1,1 +1,1 @@
-"""Sessions: signing in, staying so, signing out; and for whom a request is answered."""
+"""Sessions: signing in, staying signed in, signing out; and for whom a request is answered."""

@@ -1,9 +1,10 @@
-"""How long one waits after wrong tries. Pure.
+"""The time that one waits after wrong tries. Pure.
 
-Who guesses takes the tries of where they are, never those of everybody: an account is counted apart
-for each network, and for each browser that has signed in to it before. Over all networks together
-it has a large budget, which is used up by many of them alone and doesn't count for such a browser.
-So nobody is locked out by a guesser elsewhere, and nobody anywhere waits for more than a minute.
+Whoever guesses takes the tries of where they are, never those of everybody: an account is counted
+apart for each network, and for each browser that has signed in to it before. Over all networks
+together it has a large budget, which is used up by many of them alone and doesn't count for such a
+browser. So nobody is locked out by a guesser elsewhere, and nobody anywhere waits for more than a
+minute.
 """
 
 from dataclasses import dataclass
@@ -16,22 +17,22 @@ from gatepost.addresses import address_in
 
 LONGEST = timedelta(seconds=60)
 FORGOTTEN = timedelta(minutes=15)
-"""After so long without a wrong try nothing is held against anybody."""
+"""The time without a wrong try after which nothing is held against anybody."""
 EASED = timedelta(seconds=30)
-"""Of an account as a whole one try is forgotten each time this has passed: faster than one network
-may try, so that by itself none keeps the budget used up."""
+"""The time after which one try is forgotten, again and again, of an account as a whole: faster than
+one network may try, so that none keeps the budget used up by itself."""
 
 
 class Kind(Enum):
-    """With its number of tries that are free."""
+    """A kind of count of tries, with its number of tries that are free."""
 
     HERE = 5
     """An account, from one network or one known browser."""
     NETWORK = 20
     SITE = 40
-    """Of IPv6 a /48: whoever has one has 65,536 networks."""
+    """A /48 of IPv6: whoever has one has 65,536 networks."""
     ACCOUNT = 100
-    """Over all networks."""
+    """An account, over all networks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,8 @@ class Tried:
 
 
 def keys_for(domain: str, name: str, address: str, known: str | None) -> dict[Kind, bytes]:
-    """What a try is counted by. Of a name that nobody has, too: it must look the same.
+    """Return the keys that a try is counted by. There are some for a name that nobody has, too: it
+    must look the same.
 
     `known` is what the account's holder alone has: a browser, or a session.
     """
@@ -61,19 +63,21 @@ def key_of(kind: Kind, *parts: str) -> bytes:
 
 
 def mark_of(domain: str, name: str) -> bytes:
-    """By which is remembered that an account was noted as one that is guessed at."""
+    """Return the key by which we remember that an account was noted as one that is guessed at."""
     return key_of(Kind.ACCOUNT, domain, name, "noted")
 
 
 def shown(domain: str, name: str, address: str) -> dict[str, str]:
-    """How account and network are called where they mustn't be named: equal ones look equal."""
+    """Return what account and network are called where they mustn't be named: equal ones look
+    equal."""
     account = key_of(Kind.ACCOUNT, domain, name)
     network = key_of(Kind.NETWORK, whereabouts(address))
     return {"account": account.hex()[:16], "network": network.hex()[:16]}
 
 
 def whereabouts(address: str) -> str:
-    """What an address is counted by: of IPv6 its network, for everybody has 2 to the 64 in one."""
+    """Return what an address is counted by: for IPv6 its network, since everybody has 2 to the 64
+    addresses in one."""
     parsed = address_in(address)
     if isinstance(parsed, IPv6Address):
         return str(ip_network((parsed.packed, 64), strict=False))
@@ -88,13 +92,13 @@ def site_of(address: str) -> str | None:
 
 
 def pause_after(kind: Kind, failures: int) -> timedelta:
-    """Between the last try and the next one: doubled with each."""
+    """Return the pause between the last try and the next one: it is doubled with each."""
     beyond = failures - kind.value
     return timedelta(0) if beyond < 0 else min(timedelta(seconds=2 ** min(beyond, 30)), LONGEST)
 
 
 def wait_before(kind: Kind, tried: Tried, now: datetime) -> timedelta:
-    """How long it still is until a try is taken; nothing if it is taken now."""
+    """Return how long it still is until a try is taken; nothing if it is taken now."""
     if now - tried.last_at >= FORGOTTEN:
         return timedelta(0)
     pause = pause_after(kind, tried.failures)
@@ -107,7 +111,7 @@ def wait_before(kind: Kind, tried: Tried, now: datetime) -> timedelta:
 
 
 def with_another(kind: Kind, tried: Tried, now: datetime) -> int:
-    """How many there are with one that is taken now."""
+    """Return how many tries there are with one that is taken now."""
     if now - tried.last_at >= FORGOTTEN:
         return 1
     eased = (now - tried.last_at) // EASED if kind is Kind.ACCOUNT else 0

@@ -16,7 +16,8 @@ from main_server.people.sessions import backoff
 from main_server.people.sessions.backoff import Kind
 
 LIFETIME = timedelta(days=180)
-"""Since the last time; and until the key that signs is another one."""
+"""The life of a token since somebody last signed in; at most until the key that signs is another
+one."""
 _AUDIENCE = "gatepost-browser"
 _REQUIRED = ["sub", "aud", "exp", "jti"]
 
@@ -34,7 +35,7 @@ def mint(signer: Signer, domain: str, name: str, now: datetime) -> str:
 def known(
     token: str | None, keys: Mapping[str, Ed25519PublicKey], domain: str, name: str
 ) -> str | None:
-    """What this browser is called, if this account's holder has signed in with it."""
+    """Return what this browser is called, if this account's holder has signed in with it."""
     key = keys.get(key_of(token) or "") if token else None
     if token is None or key is None:
         return None

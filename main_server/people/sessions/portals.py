@@ -1,6 +1,6 @@
-"""Whose people a portal serves (I12): everybody's, or those of the domain of its certificate.
+"""The people that a portal serves (I12): everybody's, or those of the domain of its certificate.
 
-At a portal that is confined to a domain, who is of another is nobody.
+At a portal that is confined to a domain, somebody of another one is nobody.
 """
 
 from gatepost.trust.identity import INFRASTRUCTURE_DOMAIN, Identity

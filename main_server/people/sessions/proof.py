@@ -1,8 +1,8 @@
-"""That it is still its own person who works in a session: shown once more before what can't be
-taken back, or lets somebody in.
+"""Prove that it is still its own person who works in a session: they show it once more before what
+can't be taken back, or lets somebody in.
 
 A session may be stolen; with it alone nobody makes themselves a second way in. Whoever has an
-authenticator gives a code of it, everybody else their password. To sign in counts, too.
+authenticator gives a code of it, everybody else their password. Signing in counts, too.
 """
 
 from datetime import datetime, timedelta
@@ -26,7 +26,8 @@ FRESH = timedelta(minutes=10)
 def proof_wanted(
     proved_at: datetime | None, moment: datetime, *, by_code: bool
 ) -> type[GatepostError] | None:
-    """What they have to show at this moment; nothing while it is a few minutes ago at most."""
+    """Return what they have to show at this moment; None while they have shown it a few minutes ago
+    at most."""
     if proved_at is not None and moment - proved_at < FRESH:
         return None
     return CodeWanted if by_code else PasswordWanted
@@ -40,8 +41,8 @@ def prove(connection: Connection, session: Session, user: User, now: datetime, h
 def prove_by_password(
     engine: Engine, tried: Try, session: Session, user: User, now: datetime
 ) -> None:
-    """After the right one. Raises NotSignedIn if what ends sessions, as another password does, has
-    ended this one since it was looked at."""
+    """Prove it by the right password, which was looked at before. Raise NotSignedIn if something
+    that ends sessions, such as another password, has ended this one since then."""
 
     def work(connection: Connection) -> None:
         found = repository.find(connection, session.session_id, lock=True)

@@ -15,8 +15,8 @@ from main_server.store.tables import sessions, sign_in_tries, users
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Counts until it has ended or expired, while its generation is its person's. Its family is a
-    secret that all of its refresh tokens hold, and nobody who never had one."""
+    """A session, which counts until it has ended or expired, while its generation is its person's.
+    Its family is a secret that all of its refresh tokens hold, and nobody who never had one."""
 
     session_id: bytes
     user_id: bytes
@@ -30,9 +30,9 @@ class Session:
     ended_at: datetime | None
     previous_login_at: datetime | None
     second_step_at: datetime | None = None
-    """When a code was given."""
+    """The time at which a code was given."""
     proved_at: datetime | None = None
-    """When they last showed that it is them: by signing in, or once more since."""
+    """The time at which they last showed that it is them: by signing in, or once more since."""
 
 
 _COLUMNS = [sessions.c[name] for name in Session.__slots__]
@@ -65,7 +65,7 @@ def forget_expired(connection: Connection, user_id: bytes, now: datetime) -> Non
 
 
 def lock_tries(connection: Connection, keys: Iterable[bytes], now: datetime) -> dict[bytes, Tried]:
-    """A row for each, locked: tries at the same time are taken one by one."""
+    """Return a row for each key, locked: tries at the same time are taken one by one."""
     keys = sorted(keys)
     rows = [{"tried": key, "failures": 0, "last_at": now} for key in keys]
     statement = upsert(sign_in_tries)
@@ -82,7 +82,7 @@ def put_tries(connection: Connection, counts: Mapping[bytes, int], now: datetime
 
 
 def mark_tried(connection: Connection, key: bytes, now: datetime) -> bool:
-    """Whether it was not there: it is forgotten as tries are."""
+    """Leave a mark, and return whether it was not there yet: it is forgotten as tries are."""
     row = {"tried": key, "failures": 0, "last_at": now}
     return bool(
         connection.execute(upsert(sign_in_tries).prefix_with("IGNORE").values(row)).rowcount
@@ -90,7 +90,7 @@ def mark_tried(connection: Connection, key: bytes, now: datetime) -> bool:
 
 
 def take_back_try(connection: Connection, here: bytes, others: Iterable[bytes]) -> None:
-    """It was a right one: here all is forgotten, elsewhere this one alone."""
+    """Take back a try that was a right one: here all is forgotten, elsewhere this one alone."""
     c = sign_in_tries.c
     connection.execute(delete(sign_in_tries).where(c.tried == here))
     fewer = func.greatest(c.failures - 1, 0)
@@ -99,7 +99,7 @@ def take_back_try(connection: Connection, here: bytes, others: Iterable[bytes]) 
 
 
 def forget_tries(connection: Connection, before: datetime) -> None:
-    """A few at a time: there are as many as names that somebody has made up."""
+    """Forget old tries, a few at a time: there are as many as names that somebody has made up."""
     connection.execute(
         delete(sign_in_tries)
         .where(sign_in_tries.c.last_at < before)

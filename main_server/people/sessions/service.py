@@ -1,9 +1,9 @@
 """Signing in, staying signed in, signing out.
 
 A session lives by its refresh token, which is replaced each time it is shown. The one before stays
-good until the new one is shown: answers get lost on their way to a browser. Who shows any other
+good until the new one is shown: answers get lost on their way to a browser. Whoever shows any other
 that there was has stolen it, or was stolen from: the session ends. For a moment the one before is
-answered without another one, for a browser asks for several pages at once. All that a session may
+answered without another one, since a browser asks for several pages at once. All that a session may
 do is asked of the ledger, at each request (`main_server.api.viewers`).
 """
 
@@ -43,26 +43,27 @@ from main_server.store.database import transact
 from main_server.tenants.domains.repository import find_time_zone, is_disabled
 
 LIFETIME = timedelta(hours=12)
-"""A day's work; then one signs in again."""
+"""The life of a session: a day's work; then one signs in again."""
 IDLE = timedelta(hours=2)
 BOTH_COUNT = timedelta(seconds=10)
-"""So long who shows the token before keeps the one that they may have been given meanwhile."""
+"""The time for which whoever shows the token before keeps the one that they may have been given
+meanwhile."""
 UNTIL_CODE = timedelta(minutes=10)
-"""So long one may look for one's phone after the password."""
+"""The time that one has to look for one's phone after the password."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A session of somebody; the refresh token is None where the one that was shown stays."""
+    """Somebody's session; the refresh token is None where the one that was shown stays."""
 
     session_id: UUID
     user: User
     client_ids: frozenset[str]
     refresh_token: str | None
     whole: bool = True
-    """Not before a code was given, where one is wanted."""
+    """False until a code was given, where one is wanted."""
     time_zone: str | None = None
-    """Their own, or that of their domain."""
+    """The person's own, or that of their domain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,8 @@ def begin_try(
     known: str | None = None,
     counted: str | None = None,
 ) -> Try:
-    """Raises TooManyTries. What is tried side by side is counted one by one.
+    """Begin a try; raise TooManyTries if it comes too soon. What is tried side by side is counted
+    one by one.
 
     `known` is a browser in which this account's holder has signed in, or their session. `counted`
     is what the account is counted as, where it isn't its password that is tried.
@@ -110,14 +112,16 @@ def begin_try(
 
 
 def forgive(engine: Engine, tried: Try) -> None:
-    """It was no guess."""
+    """Take back a try that was no guess."""
     transact(engine, lambda c: repository.take_back_try(c, tried.here, tried.others))
 
 
 def open_session(engine: Engine, tried: Try, now: datetime) -> Opened:
-    """After the right password. Raises WrongCredentials if meanwhile they may not any more.
+    """Open a session after the right password. Raise WrongCredentials if meanwhile they may not
+    sign in any more.
 
-    Who has an authenticator gets a session that is good for giving a code, and for a few minutes.
+    Whoever has an authenticator gets a session that is good for giving a code, and for a few
+    minutes.
     """
     new = new_session()
 
@@ -142,7 +146,7 @@ def open_session(engine: Engine, tried: Try, now: datetime) -> Opened:
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """Made before the transaction: run again it is still the same one."""
+    """A session made before the transaction: if that is run again, it is still the same one."""
 
     session_id: UUID
     family: str
@@ -160,7 +164,8 @@ def begin(
     now: datetime,
     second_step: str | None = None,
 ) -> None:
-    """A whole session of somebody who has given all that was wanted, a code of this kind too."""
+    """Begin a whole session of somebody who has given all that was wanted, a code of this kind
+    too."""
     moment = from_ms(to_ms(now))
     given_at = moment if second_step else None
     add(connection, new, user, moment, LIFETIME, second_step_at=given_at, proved_at=moment)
@@ -210,9 +215,11 @@ def opened_of(connection: Connection, new: NewSession, user: User) -> Opened:
 def refresh(
     engine: Engine, token: str, now: datetime, serves: Callable[[str], bool] = lambda _domain: True
 ) -> Opened:
-    """Raises NotSignedIn; of a token that was replaced, after having ended its session.
+    """Return a session by its refresh token; raise NotSignedIn if that isn't good any more. If it
+    was replaced, its session is ended before.
 
-    `serves` says whether who asks is there for people of a domain; others aren't known to it.
+    `serves` says whether the portal that asks is there for people of a domain; others aren't known
+    to it.
     """
     session_id, family, shown = _parse(token)
     secret, moment = secrets.token_urlsafe(32), from_ms(to_ms(now))
@@ -250,15 +257,15 @@ def end(engine: Engine, session_id: UUID, now: datetime) -> None:
 
 
 def end_by(engine: Engine, token: str, now: datetime) -> None:
-    """The one that a browser had in which somebody has signed in again: nobody would ever use it.
-    Of a token that is none, or a guess, nothing comes."""
+    """End the session that a browser had in which somebody has signed in again: nobody would ever
+    use it. A token that is none, or a guess, does nothing."""
     with suppress(NotSignedIn):
         session_id, family, _ = _parse(token)
         transact(engine, lambda connection: _end(connection, session_id, now, _digest(family)))
 
 
 def _end(connection: Connection, session_id: UUID, now: datetime, family: bytes | None) -> None:
-    """`family` is of the token by which it is ended, if it is by one."""
+    """End a session; `family` is of the token by which it is ended, if it is by one."""
     found = repository.find(connection, session_id.bytes, lock=True)
     if found is None or found[0].ended_at is not None:
         return
@@ -270,7 +277,7 @@ def _end(connection: Connection, session_id: UUID, now: datetime, family: bytes 
 
 
 def is_alive(session: Session, user: User, moment: datetime) -> bool:
-    """Whether what comes by this session is its person's, at this (naive, UTC) time."""
+    """Tell whether what comes by this session is its person's, at this (naive, UTC) time."""
     return (
         session.ended_at is None
         and user.disabled_at is None
@@ -285,7 +292,7 @@ def time_zone_of(connection: Connection, user: User) -> str | None:
 
 
 def _find(connection: Connection, domain: str, name: str) -> User | None:
-    """What can't be a name is not put into a query: the ledger's names are ASCII."""
+    """Find a person. What can't be a name is not put into a query: the ledger's names are ASCII."""
     return people.find(connection, domain, name) if is_name(name) and domain.isascii() else None
 
 
@@ -297,8 +304,9 @@ def _note_slowed(
     user: User | None,
     now: datetime,
 ) -> None:
-    """An account's free tries are used up: once in a while it is noted. Of a name that nobody has,
-    too, in as many words: else it would take less time. But not which: people type passwords."""
+    """Note, once in a while, that an account's free tries are used up. Do so for a name that nobody
+    has, too, in as many words: else it would take less time. But don't say which name: people type
+    passwords."""
     if not repository.mark_tried(connection, mark_of(domain, name), from_ms(to_ms(now))):
         return
     subject = actor_of(user.domain, user.name) if user else "nobody of this name"
@@ -314,7 +322,8 @@ def _is_before(session: Session, shown: bytes) -> bool:
 def _replace(
     connection: Connection, session: Session, shown: bytes, new: bytes, moment: datetime
 ) -> None:
-    """What was shown stays good beside the new one, until that is shown."""
+    """Replace a refresh token; the one that was shown stays good beside the new one, until that is
+    shown."""
     repository.change(
         connection,
         session.session_id,
@@ -332,8 +341,8 @@ def entry(action: str, user: User, session_id: UUID, **more: object) -> Entry:
 
 
 def mark_of_session(session_id: UUID) -> str:
-    """How a session is called where many read: with its id, and a key that has leaked, somebody
-    could make tokens of it."""
+    """Return what a session is called where many read: with its id, and a key that has leaked,
+    somebody could make tokens of it."""
     return sha256(session_id.bytes).hexdigest()[:16]
 
 

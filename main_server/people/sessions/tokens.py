@@ -1,4 +1,5 @@
-"""What somebody who has signed in is given: an access token, and maybe a new refresh token."""
+"""The tokens that somebody who has signed in is given: an access token, and maybe a new refresh
+token."""
 
 from datetime import datetime
 from uuid import UUID
@@ -12,7 +13,8 @@ from main_server.people.sessions.service import Opened
 def tokens_of(
     signer: Signer, opened: Opened, now: datetime, *, in_a_browser: bool = False
 ) -> Tokens:
-    """`in_a_browser` is where somebody has just signed in whole: it is known from now on."""
+    """Make the tokens of a session. `in_a_browser` is true where somebody has just signed in whole:
+    the browser is known from now on."""
     user = opened.user
     claims = Claims(
         UUID(bytes=user.user_id),

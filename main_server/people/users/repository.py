@@ -13,8 +13,8 @@ from main_server.store.tables import password_links, redrives, user_clients, use
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """`generation` counts how often all sessions were ended. Until `break_glass_until` nobody asks
-    for a second step."""
+    """A person; `generation` counts how often all of their sessions were ended. Until
+    `break_glass_until` nobody asks for a second step."""
 
     user_id: bytes
     domain: str
@@ -31,8 +31,8 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """By which a person sets a password, once; `made_by` is a person, or nobody (who has the
-    command)."""
+    """A link by which a person sets a password, once; `made_by` is a person, or None for whoever
+    has the command."""
 
     token_hash: bytes
     user_id: bytes
@@ -47,7 +47,7 @@ _link_columns = [password_links.c[name] for name in Link.__slots__]
 
 
 def user_of(row: Iterable[Any]) -> User:
-    """From a row of USER_COLUMNS."""
+    """Make a User from a row of USER_COLUMNS."""
     user_id, domain, name, role, *rest = row
     return User(user_id, domain, name, UserRole(role), *rest)
 
@@ -71,8 +71,8 @@ def list_users(
     after: tuple[str, str] | None = None,
     limit: int | None = None,
 ) -> list[User]:
-    """In order of domain and name; `holding` is a part of the name, `after` the last one that is
-    known already."""
+    """List people in order of domain and name; `holding` is a part of the name, `after` the last
+    one that is known already."""
     c = users.c
     query = select(*USER_COLUMNS).order_by(c.domain, c.name).limit(limit)
     if domain is not None:
@@ -86,7 +86,8 @@ def list_users(
 
 
 def lock_active(connection: Connection, role: UserRole) -> set[bytes]:
-    """Who can sign in with this role; nobody else can change that until the transaction ends."""
+    """Return those who can sign in with this role; nobody else can change that until the
+    transaction ends."""
     c = users.c
     query = select(c.user_id).where(
         c.role == role, c.disabled_at.is_(None), c.password_hash.is_not(None)
@@ -102,7 +103,7 @@ def list_client_ids(connection: Connection, user_id: bytes) -> frozenset[str]:
 def list_clients_of_all(
     connection: Connection, user_ids: Collection[bytes]
 ) -> dict[bytes, list[str]]:
-    """Of each of them, in order."""
+    """Return the clients of each of these people, in order."""
     c = user_clients.c
     query = select(c.user_id, c.client_id).where(c.user_id.in_(user_ids))
     query = query.order_by(c.user_id, c.client_id)
@@ -129,13 +130,14 @@ def change(connection: Connection, user_id: bytes, **values: Any) -> None:
 
 
 def replace_hash(connection: Connection, user_id: bytes, kept: str, hashed: str) -> None:
-    """Of the same password; not if it is another one by now."""
+    """Replace a hash by another one of the same password; not if the password is another one by
+    now."""
     where = (users.c.user_id == user_id, users.c.password_hash == kept)
     connection.execute(update(users).where(*where).values(password_hash=hashed))
 
 
 def end_sessions(connection: Connection, user_id: bytes) -> None:
-    """All that this person has: a session counts while its generation is the person's.
+    """End all sessions of a person: a session counts while its generation is the person's.
 
     With them end the links for their password, and those that they have made for others: whoever
     was here in their place has left nothing behind.
@@ -147,7 +149,7 @@ def end_sessions(connection: Connection, user_id: bytes) -> None:
 
 
 def add_link(connection: Connection, link: Link) -> None:
-    """The only one that counts: those from before are gone."""
+    """Add a link, the only one that counts: those from before are gone."""
     connection.execute(delete(password_links).where(password_links.c.user_id == link.user_id))
     connection.execute(insert(password_links).values({n: getattr(link, n) for n in Link.__slots__}))
 
@@ -164,6 +166,7 @@ def use_link(connection: Connection, token_hash: bytes, now: datetime) -> None:
 
 
 def stop_redrives_of(connection: Connection, actor: str, now: datetime) -> int:
-    """Of somebody who may not go on with them any more; how many there were."""
+    """Stop the redrives of somebody who may not go on with them any more; return how many there
+    were."""
     statement = update(redrives).where(redrives.c.actor == actor, redrives.c.state == "running")
     return connection.execute(statement.values(state="stopped", ended_at=now)).rowcount

@@ -1,6 +1,6 @@
-"""Creating, changing and disabling people; each is in the audit log.
+"""Create, change and disable people; each of it is in the audit log.
 
-Who is disabled, and whose password or role changes, is signed out everywhere at once.
+Whoever is disabled, and whoever's password or role changes, is signed out everywhere at once.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ from main_server.tenants.clients import repository as clients
 from main_server.tenants.domains.repository import find_time_zone, has_domain
 
 BREAK_GLASS = timedelta(days=1)
-"""So long who came in by breaking the glass is asked for no second step."""
+"""The time for which somebody who came in by breaking the glass is asked for no second step."""
 _ids = MessageIds(Clock())
 
 
@@ -42,14 +42,15 @@ class NewUser:
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What somebody may: None is as before."""
+    """The rights that somebody is to have; None leaves one as before."""
 
     role: UserRole | None = None
     client_ids: frozenset[str] | None = None
 
 
 def create(engine: Engine, wanted: NewUser, now: datetime, actor: str) -> User:
-    """Somebody who has no password yet. Raises NameTaken: a name is never used again."""
+    """Create somebody, who has no password yet. Raise NameTaken if the name was ever somebody's: a
+    name is never used again."""
     moment = from_ms(to_ms(now))
     user_id = _ids.new().bytes
     user = User(
@@ -81,8 +82,8 @@ def create(engine: Engine, wanted: NewUser, now: datetime, actor: str) -> User:
 
 
 def break_glass(engine: Engine, now: datetime, actor: str) -> User:
-    """A super-administrator for when nobody else can get in; said loudly in the audit log, and
-    again whenever they sign in. For a day nobody asks them for a second step."""
+    """Create a super-administrator for when nobody else can get in; it is said loudly in the audit
+    log, and again whenever they sign in. For a day nobody asks them for a second step."""
     name, until = f"break-glass-{now:%Y%m%d-%H%M%S}", from_ms(to_ms(now + BREAK_GLASS))
     whole = NewUser(INFRASTRUCTURE_DOMAIN, name, UserRole.SUPER_ADMIN, break_glass_until=until)
     user = create(engine, whole, now, actor)
@@ -92,7 +93,8 @@ def break_glass(engine: Engine, now: datetime, actor: str) -> User:
 
 
 def change_rights(engine: Engine, user: User, wanted: Rights, now: datetime, actor: str) -> None:
-    """Another role ends all sessions: what a page was made for would not be theirs any more."""
+    """Change what somebody may. Another role ends all sessions: what a page was made for would not
+    be theirs any more."""
 
     def work(connection: Connection, user: User) -> dict[str, object]:
         had = repository.list_client_ids(connection, user.user_id)
@@ -113,7 +115,8 @@ def change_rights(engine: Engine, user: User, wanted: Rights, now: datetime, act
 
 
 def reset_second_step(engine: Engine, user: User, now: datetime, actor: str) -> None:
-    """For who has lost phone and recovery codes: signed out everywhere, and asked for no code."""
+    """Remove the second step of somebody who has lost phone and recovery codes: they are signed out
+    everywhere, and asked for no code."""
 
     def work(connection: Connection, user: User) -> dict[str, object]:
         authenticators.remove(connection, user.user_id)
@@ -123,8 +126,8 @@ def reset_second_step(engine: Engine, user: User, now: datetime, actor: str) -> 
 
 
 def disable(engine: Engine, user: User, now: datetime, actor: str) -> None:
-    """Raises Invalid for the last super-administrator: there would be nobody to enable them. With
-    them stop the redrives that go on in their name."""
+    """Disable somebody, and stop the redrives that go on in their name. Raise Invalid for the last
+    super-administrator: there would be nobody to enable them."""
 
     def work(connection: Connection, user: User) -> dict[str, object]:
         if repository.lock_active(connection, UserRole.SUPER_ADMIN) == {user.user_id}:
@@ -144,8 +147,9 @@ def enable(engine: Engine, user: User, now: datetime, actor: str) -> None:
 
 
 def set_password(engine: Engine, user: User, password_hash: str, now: datetime, actor: str) -> None:
-    """`user` as they were when their present password was looked at. Raises NotSignedIn if since
-    then they were signed out, disabled or given another password: that counts."""
+    """Set a password. `user` is the person as they were when their present password was looked at.
+    Raise NotSignedIn if since then they were signed out, disabled or given another password: that
+    counts."""
 
     def work(connection: Connection, found: User) -> dict[str, object]:
         if found.password_hash == password_hash:
@@ -159,14 +163,14 @@ def set_password(engine: Engine, user: User, password_hash: str, now: datetime, 
 
 
 def is_still(user: User, before: User) -> bool:
-    """Whether it is the one whose password was looked at."""
+    """Tell whether a person is still as they were `before`, when their password was looked at."""
     same = (user.password_hash, user.generation) == (before.password_hash, before.generation)
     return same and user.disabled_at is None
 
 
 def set_time_zone(engine: Engine, user: User, time_zone: str | None) -> str | None:
-    """In which they read times; None for that of their domain. The one that counts from now on.
-    It is of no concern to anybody else, so the audit log hasn't it."""
+    """Set the time zone in which somebody reads times, None for that of their domain; return the
+    one that counts from now on. It is of no concern to anybody else, so the audit log hasn't it."""
     if time_zone is not None and time_zone not in zone_names():
         raise Invalid("There is no such time zone. Choose one of the list, as Europe/Berlin.")
 
@@ -178,7 +182,7 @@ def set_time_zone(engine: Engine, user: User, time_zone: str | None) -> str | No
 
 
 def sign_out(engine: Engine, user: User, now: datetime, actor: str) -> None:
-    """Ends all sessions."""
+    """End all sessions of a person."""
 
     def work(connection: Connection, user: User) -> dict[str, object]:
         return end_sessions(connection, user, now)
@@ -194,7 +198,8 @@ def find(engine: Engine, domain: str, name: str) -> User:
 
 
 def _stop_redrives(connection: Connection, user: User, now: datetime) -> dict[str, object]:
-    """For the audit log: how many there were. Another administrator begins them anew."""
+    """Stop a person's redrives; return how many there were, for the audit log. Another
+    administrator begins them anew."""
     actor, moment = actor_of(user.domain, user.name), from_ms(to_ms(now))
     stopped = repository.stop_redrives_of(connection, actor, moment)
     return {"redrives_stopped": stopped} if stopped else {}
@@ -221,7 +226,7 @@ def _change(
     now: datetime,
     actor: str,
 ) -> None:
-    """What `change` returns is said in the audit log."""
+    """Change a person; what `change` returns is said in the audit log."""
 
     def work(connection: Connection) -> None:
         found = repository.get(connection, user.user_id, lock=True)

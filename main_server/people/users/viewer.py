@@ -1,4 +1,4 @@
-"""For whom a request is answered: a person, as the ledger knows them at this moment.
+"""The viewer for whom a request is answered: a person, as the ledger knows them at this moment.
 
 What a token says is not enough: roles change, people are disabled, sessions are ended.
 """
@@ -23,15 +23,16 @@ class Viewer:
     domain: str
     client_ids: frozenset[str] = frozenset()
     proof_wanted: type[GatepostError] | None = PasswordWanted
-    """What they hear who want to do what can't be taken back; nothing for a few minutes after they
-    have shown that it is them."""
+    """The error for those who want to do what can't be taken back; None for a few minutes after
+    they have shown that it is them."""
 
     @property
     def actor(self) -> str:
-        """Whom the audit log names."""
+        """The name by which the audit log calls them."""
         return actor_of(self.domain, self.name)
 
     def check_proved(self) -> None:
-        """Before what can't be taken back, or lets somebody in: a session alone may be stolen."""
+        """Check that a person has shown that it is them, before what can't be taken back, or lets
+        somebody in: a session alone may be stolen."""
         if self.proof_wanted is not None:
             raise self.proof_wanted()

@@ -1,12 +1,12 @@
-"""What people are shown comes from a replica of the ledger, where there is one.
+"""The reads of what people are shown: from a replica of the ledger, where there is one.
 
-What decides anything never does: sessions, rights, revocation, the audit log, and what opens bodies
-(the keys' schema is in no replica). Those who ask the replica hold no rights on the ledger by it:
-whoever asks was let in by the ledger itself a moment before.
+What decides anything never comes from it: sessions, rights, revocation, the audit log, and what
+opens bodies (the keys' schema is in no replica). Those who ask the replica hold no rights on the
+ledger by it: whoever asks was let in by the ledger itself a moment before.
 
-How old a replica is says a pulse: the main servers write the time into the ledger each second, and
+A pulse says how old a replica is: the main servers write the time into the ledger each second, and
 what the replica shows of it is how far it has come, whatever it or the network thinks of that.
-While it is away, or too far behind, the ledger is asked as if there were none. So it is by a
+While it is away, or too far behind, the ledger is asked as if there were none. So it is for a
 question that alone takes too long there; the next one goes to the replica again.
 """
 
@@ -37,9 +37,9 @@ T = TypeVar("T")
 
 PULSE_SECONDS = 1.0
 HEARD_MS = 4_000
-"""So long after it was last heard it counts as there."""
+"""Milliseconds for which a replica counts as there, after it was last heard."""
 WORTH_SAYING_MS = 5_000
-"""Of what is older than that, a page says how old it is."""
+"""The age, in milliseconds, above which a page says how old it is."""
 
 
 class Shown:
@@ -65,11 +65,12 @@ class Shown:
 
     @property
     def problem(self) -> str | None:
-        """Why the replica isn't asked; None if it is, or if there is none."""
+        """The reason why the replica isn't asked; None if it is, or if there is none."""
         return self._problem
 
     def as_of(self) -> str | None:
-        """To be asked before what is shown is read: it is at least of then. None if it is new."""
+        """Return the time that what is shown isn't older than; None if it is new. To be asked
+        before it is read."""
         if not self._is_asked() or self._clock.now_ms() - self._as_of <= WORTH_SAYING_MS:
             return None
         return iso(self._as_of)
@@ -77,7 +78,8 @@ class Shown:
     async def run(
         self, function: Callable[Concatenate[Engine, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Raises LedgerUnavailable, if the ledger too is away."""
+        """Run a function at the replica or the ledger; raise LedgerUnavailable if the ledger too is
+        away."""
         if self._replica is not None and self._is_asked():
             try:
                 async with asyncio.timeout(REPLICA_SECONDS):
@@ -87,14 +89,15 @@ class Shown:
         return await self._requests.run(function, *args, **kwargs)
 
     def _pass_over(self, error: SQLAlchemyError | TimeoutError) -> None:
-        """Whether it hangs, the pulse finds out: one question may be as slow by itself."""
+        """Note that the replica was passed over. The pulse finds out if it hangs: one question may
+        be as slow by itself."""
         if isinstance(error, SQLAlchemyError) and is_outage(error):
             self._note(type(error).__name__)
         else:
             self._log.warning("replica.passed_over", reason=type(error).__name__)
 
     async def pulse_loop(self, stop: asyncio.Event) -> None:
-        """Only where there is a replica."""
+        """Write the pulse and look for it at the replica, each second; only where there is one."""
         while self._replica is not None and not stop.is_set():
             await asyncio.gather(self._beat(), self._look(self._replica))
             await pause(stop, PULSE_SECONDS)

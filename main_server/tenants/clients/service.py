@@ -21,7 +21,7 @@ NOBODY = "There is no such client."
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is to be otherwise; None stays as it is."""
+    """The limits and the state that are to be otherwise; None stays as it is."""
 
     rate_per_second: int | None = None
     burst: int | None = None
@@ -31,7 +31,7 @@ class Change:
 def create(
     engine: Engine, identity: Identity, rate: int, burst: int, now: datetime, actor: str = SYSTEM
 ) -> Client:
-    """Raises NameTaken: a name is never used again."""
+    """Add a client; raise NameTaken if there was one of its name: a name is never used again."""
 
     def work(connection: Connection) -> Client:
         if repository.find(connection, identity.client_id) is not None:
@@ -42,7 +42,7 @@ def create(
 
 
 def ensure(engine: Engine, identity: Identity, now: datetime, actor: str = SYSTEM) -> Client:
-    """The client, new with the usual limits if need be. One that is disabled is refused."""
+    """Return the client, new with the usual limits if need be. One that is disabled is refused."""
 
     def work(connection: Connection) -> Client:
         if is_disabled(connection, identity.domain):

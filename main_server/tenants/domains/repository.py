@@ -16,8 +16,8 @@ _d, _f = domains.c, former_queues.c
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """`queue` is None for the one that domains share, `retention_days` for as long as is usual,
-    `time_zone` for UTC."""
+    """A domain. `queue` is None for the one that domains share, `retention_days` for as long as is
+    usual, `time_zone` for UTC."""
 
     domain: str
     queue: str | None
@@ -29,7 +29,8 @@ class Domain:
 
 
 def lock(connection: Connection) -> None:
-    """Who changes domains does it one by one: what is free for one must not be taken meanwhile."""
+    """Lock domains, so that they are changed one by one: what is free for one must not be taken
+    meanwhile."""
     query = select(_d.domain).where(_d.domain == INFRASTRUCTURE_DOMAIN)
     connection.execute(query.with_for_update())
 
@@ -57,21 +58,21 @@ def is_disabled(connection: Connection, domain: str) -> bool:
 
 
 def find_time_zone(connection: Connection, domain: str) -> str | None:
-    """Of its people who have chosen none themselves."""
+    """Return the time zone of a domain's people who have chosen none themselves."""
     query = select(_d.time_zone).where(_d.domain == domain)
     found: str | None = connection.execute(query).scalar()
     return found
 
 
 def list_queues(connection: Connection) -> list[str | None]:
-    """All in which messages may wait, those of disabled domains and former ones too; None is the
-    one that domains share."""
+    """List all queues in which messages may wait, those of disabled domains and former ones too;
+    None is the one that domains share."""
     named = union(select(_d.queue).where(_d.queue.is_not(None)), select(_f.queue))
     return [None, *sorted(connection.execute(named).scalars())]
 
 
 def is_queue_anothers(connection: Connection, queue: str, domain: str) -> bool:
-    """Whether another domain has it, or had it: its messages may still come by it."""
+    """Tell whether another domain has this queue, or had it: its messages may still come by it."""
     has = select(_d.domain).where(_d.queue == queue, _d.domain != domain)
     had = select(_f.domain).where(_f.queue == queue, _f.domain != domain)
     return connection.execute(union(has, had)).first() is not None
@@ -87,24 +88,24 @@ def come_back_to_queue(connection: Connection, queue: str) -> None:
 
 
 def list_former_queues(connection: Connection) -> list[tuple[str, str]]:
-    """Each with whose it was, the one that was left first before the others."""
+    """List former queues, each with whose it was, the one that was left first before the others."""
     query = select(_f.queue, _f.domain).order_by(_f.left_at, _f.queue)
     return [(row[0], row[1]) for row in connection.execute(query)]
 
 
 def count_clients(connection: Connection) -> dict[str, int]:
-    """Those that may send, as far as it is up to them; by domain."""
+    """Count the clients that may send, as far as it is up to them; by domain."""
     return _count(connection, clients)
 
 
 def count_people(connection: Connection) -> dict[str, int]:
-    """Those who may sign in, as far as it is up to them; by domain."""
+    """Count the people who may sign in, as far as it is up to them; by domain."""
     return _count(connection, users)
 
 
 def end_sessions(connection: Connection, domain: str) -> None:
-    """Everybody's of the domain: a session counts while its generation is its person's. With them
-    end the links for their passwords, as where one person's are ended."""
+    """End the sessions of all people of a domain: a session counts while its generation is its
+    person's. The links for their passwords end with them, as where one person's are ended."""
     statement = update(users).where(users.c.domain == domain)
     connection.execute(statement.values(generation=users.c.generation + 1))
     theirs = password_links.c.user_id.in_(select(users.c.user_id).where(users.c.domain == domain))

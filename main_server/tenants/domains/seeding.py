@@ -33,7 +33,7 @@ FILE = "domains.yaml"
 
 
 def read_domains(file: Path) -> dict[str, DomainSettings]:
-    """Raises ConfigurationError with all that is wrong."""
+    """Read the file; raise ConfigurationError with all that is wrong."""
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
@@ -61,7 +61,7 @@ def read_domains(file: Path) -> dict[str, DomainSettings]:
 
 
 def seed(engine: Engine, wanted: Mapping[str, DomainSettings], now: datetime, by: str) -> list[str]:
-    """Adds those that the ledger has not, and changes none; says which."""
+    """Add the domains that the ledger has not, and change none; return which were added."""
     known = {one.domain.domain for one in service.list_all(engine)}
     missing = [name for name in wanted if name not in known]
     for name in missing:
@@ -70,7 +70,7 @@ def seed(engine: Engine, wanted: Mapping[str, DomainSettings], now: datetime, by
 
 
 def differences(wanted: Mapping[str, DomainSettings], ledger: Mapping[str, Domain]) -> list[str]:
-    """In words; the ledger is right."""
+    """List the differences in words; the ledger is right."""
     found = [f"{name} is not in the ledger" for name in wanted if name not in ledger]
     found += [f"{name} is in the ledger alone" for name in ledger if name not in wanted]
     for name in sorted(wanted.keys() & ledger.keys()):
@@ -82,7 +82,7 @@ def differences(wanted: Mapping[str, DomainSettings], ledger: Mapping[str, Domai
 
 
 def compare(folder: Path) -> list[str]:
-    """What `gatepost config check` says of the file in its folder."""
+    """Return what `gatepost config check` says of the file in its folder."""
     file, config = folder / FILE, folder / "main_server" / "config.yaml"
     if not file.exists():
         return []
@@ -96,7 +96,7 @@ def compare(folder: Path) -> list[str]:
 
 
 def _by_name(file: Path, listed: Any) -> dict[str, Any]:
-    """Of either form."""
+    """Return the fields of each domain by its name, from either form of the file."""
     if isinstance(listed, dict):
         pairs = [(str(name), fields) for name, fields in listed.items()]
     elif isinstance(listed, list) and all(isinstance(o, dict) and "name" in o for o in listed):

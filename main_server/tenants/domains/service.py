@@ -33,7 +33,7 @@ UNDELIVERED = range(1, 100_000_001)
 
 _PREFIX = re.compile(r"\A[a-z0-9](?:[a-z0-9._-]{0,126}[a-z0-9])?\Z")
 _SUFFIX = ":messages"
-"""Of each queue that is a domain's own: Redis's users may touch no others."""
+"""The end of the name of each queue that is a domain's own: Redis's users may touch no others."""
 _NONE = "There is no such domain."
 
 
@@ -50,7 +50,7 @@ class Seen:
 def create(
     engine: Engine, name: str, wanted: DomainSettings, now: datetime, actor: str = SYSTEM
 ) -> Domain:
-    """Raises NameTaken: a name is never used again."""
+    """Add a domain; raise NameTaken if there was one of its name: a name is never used again."""
     check_names(name)
     queue, moment = _check(wanted), from_ms(to_ms(now))
     most, days, zone = wanted.max_undelivered, wanted.retention_days, wanted.time_zone
@@ -80,7 +80,7 @@ def change(
     *,
     shared: str,
 ) -> Domain:
-    """All that can be set is as `wanted` says. What waits in a queue that is left is delivered,
+    """Set all that can be set as `wanted` says. What waits in a queue that is left is delivered,
     unless it is paused: then the new one is as well. `shared` is the one that domains share."""
     queue = _check(wanted)
 
@@ -107,7 +107,8 @@ def change(
 
 
 def disable(engine: Engine, name: str, reason: str, now: datetime, actor: str = SYSTEM) -> Domain:
-    """Its clients are refused from the next bundle on, its people and administrators at once."""
+    """Disable a domain: its clients are refused from the next bundle on, its people and
+    administrators at once."""
     words = demanded_words(reason)
 
     def work(connection: Connection, before: Domain) -> None:
@@ -120,7 +121,7 @@ def disable(engine: Engine, name: str, reason: str, now: datetime, actor: str = 
 
 
 def enable(engine: Engine, name: str, now: datetime, actor: str = SYSTEM) -> Domain:
-    """Its clients go on with their certificates; its people sign in anew."""
+    """Enable a domain: its clients go on with their certificates; its people sign in anew."""
 
     def work(connection: Connection, before: Domain) -> None:
         if before.disabled_at is not None:
@@ -151,7 +152,7 @@ def list_all(engine: Engine) -> list[Seen]:
 
 
 def show(engine: Engine, name: str) -> Seen:
-    """Raises NotFound."""
+    """Return a domain, and what hangs on it; raise NotFound if there is none."""
     for one in list_all(engine):
         if one.domain.domain == name:
             return one
@@ -159,7 +160,7 @@ def show(engine: Engine, name: str) -> Seen:
 
 
 def check(name: str, wanted: DomainSettings) -> None:
-    """Raises Invalid with all that is wrong."""
+    """Check what is to be set for a domain; raise Invalid with all that is wrong."""
     check_names(name)
     _check(wanted)
 
@@ -178,7 +179,7 @@ def prefix_of(queue: str | None) -> str | None:
 
 
 def _change(engine: Engine, name: str, work: Callable[[Connection, Domain], None]) -> Domain:
-    """The domain as it is afterwards."""
+    """Change a domain, and return it as it is afterwards."""
 
     def run(connection: Connection) -> Domain:
         repository.lock(connection)
@@ -201,7 +202,8 @@ def _keep_pause(
     actor: str,
     now: datetime,
 ) -> None:
-    """Others' messages can't be paused with it. Raises Invalid."""
+    """Keep the pause of a queue that a domain leaves; raise Invalid where it would fall on the
+    shared one: others' messages can't be paused with it."""
     left = domain.queue or shared
     if queue is not None:
         pauses.take_along(connection, domain.domain, left, queue, actor, now)
@@ -211,7 +213,8 @@ def _keep_pause(
 
 
 def _move(connection: Connection, domain: Domain, queue: str | None, now: datetime) -> None:
-    """The queue that is left is served on: messages wait in it, and some come late."""
+    """Move a domain to another queue. The one that is left is served on: messages wait in it, and
+    some come late."""
     if queue is not None:
         _check_free(connection, queue, domain.domain)
         repository.come_back_to_queue(connection, queue)
@@ -220,7 +223,7 @@ def _move(connection: Connection, domain: Domain, queue: str | None, now: dateti
 
 
 def _check(wanted: DomainSettings) -> str | None:
-    """The queue that is meant. Raises Invalid with all that is wrong."""
+    """Return the queue that is meant; raise Invalid with all that is wrong."""
     wrong = []
     prefix, days = wanted.queue_prefix, wanted.retention_days
     if prefix is not None and not _PREFIX.match(prefix):

@@ -10,7 +10,7 @@ from main_server.store.tables import pauses
 
 _p = pauses.c
 EVERYWHERE = "*"
-"""Stands for the name of a domain where intake is paused for all of them."""
+"""The name in place of a domain's where intake is paused for all of them."""
 
 
 class What(StrEnum):
@@ -20,7 +20,7 @@ class What(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """`name` is a queue's whole name, or a domain's."""
+    """A pause by hand; `name` is a queue's whole name, or a domain's."""
 
     what: str
     name: str

@@ -22,7 +22,7 @@ from main_server.tenants.pauses.repository import EVERYWHERE, Pause, What
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Who wants something, and why."""
+    """An order: who wants something, and why."""
 
     actor: str
     reason: str
@@ -30,18 +30,20 @@ class Order:
 
 
 Names = Mapping[str, str | None]
-"""By each name, whose it is."""
+"""The domain that each name belongs to; None where it is no single one's."""
 
 
 def pause(engine: Engine, what: What, names: Names, order: Order) -> list[tuple[Pause, bool]]:
-    """What is paused already stays as it is, with who did it and why; the others are new."""
+    """Pause what has these names. What is paused already stays as it is, with who did it and why;
+    the others are new."""
     return pause_those(engine, what, lambda _: names, order)
 
 
 def pause_those(
     engine: Engine, what: What, find: Callable[[Connection], Names], order: Order
 ) -> list[tuple[Pause, bool]]:
-    """The same; which are meant is found while nobody changes domains."""
+    """Pause what `find` names, as `pause` does; which are meant is found while nobody changes
+    domains."""
     words = said(order)
 
     def work(connection: Connection) -> list[tuple[Pause, bool]]:
@@ -60,7 +62,8 @@ def pause_those(
 
 
 def resume(engine: Engine, what: What, names: Names, order: Order) -> list[str]:
-    """Those that were paused, and are no more. Why needn't be said: the pause has its reason."""
+    """Resume what has these names; return what was paused, and is no more. Why needn't be said: the
+    pause has its reason."""
     words = checked_words(order.reason)
 
     def work(connection: Connection) -> list[str]:
@@ -77,8 +80,9 @@ def resume(engine: Engine, what: What, names: Names, order: Order) -> list[str]:
 def take_along(
     connection: Connection, domain: str, left: str, to: str, actor: str, now: datetime
 ) -> None:
-    """A domain that moves from a paused queue finds the other one paused, by the same word: who has
-    paused its messages isn't to find them delivered. Within the transaction that moves it."""
+    """Pause the queue that a domain moves to where the one that it leaves is paused, by the same
+    word: whoever has paused its messages isn't to find them delivered. This is within the
+    transaction that moves the domain."""
     found = repository.find(connection, What.QUEUE, left)
     if found is None or repository.find(connection, What.QUEUE, to) is not None:
         return
@@ -100,7 +104,7 @@ def list_paused_queues(engine: Engine) -> list[str]:
 
 
 def said(order: Order) -> str:
-    """Why, as the audit log keeps it. Raises Invalid."""
+    """Return why, as the audit log keeps it; raise Invalid if it can't be kept, or isn't said."""
     return demanded_words(order.reason)
 
 
