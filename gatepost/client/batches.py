@@ -51,8 +51,8 @@ class _Going:
 
 
 def send_many(timing: Timing, messages: Iterable[Message]) -> Flow[list[Sent]]:
-    """Return what became of each message, in order. `retry_for` begins anew whenever one is
-    accepted."""
+    """Send many messages, and return what became of each, in order. `retry_for` begins anew
+    whenever one is accepted."""
     items = [_item(number, message) for number, message in enumerate(messages)]
     waiting = deque(items)
     going = _Going(MOST, timing.now() + timing.retry_for)

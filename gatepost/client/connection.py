@@ -49,7 +49,7 @@ def settings(
         timeout=timeout,
         limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),
         headers={"User-Agent": f"gatepost/{__version__} python/{python_version()}"},
-        # Neither a proxy nor a netrc that the environment happens to name.
+        # Use neither a proxy nor a netrc that the environment happens to name.
         trust_env=False,
         proxy=proxy_at(proxy),
     )

@@ -40,8 +40,7 @@ class Enrolled:
 
 
 def enrol(url: str, token: Token, key_pem: bytes, proxy: str | None = None) -> Enrolled:
-    """Return the certificate that is given for a token and a key; asked again with the same key, it
-    is the same certificate."""
+    """Enrol a key with a token; repeated with the same key, it is given the same certificate."""
     csr = make_request(key_pem)
     body = {"public_key": token.public_key, "signature": token.sign(csr), "csr": csr}
     text = {name: base64.b64encode(value).decode() for name, value in body.items()}

@@ -27,7 +27,7 @@ class Problem:
 
 
 class GatepostError(Exception):
-    """The base of all that can go wrong. `problem` is the gateway's answer, if there was one.
+    """The base of all errors of the client. `problem` is the gateway's answer, if there was one.
 
     `idempotency_key` is that of the send that failed, so that it can be repeated under the same
     key.

@@ -35,7 +35,7 @@ class Kept(Generic[H]):
         self._upkeep = Upkeep(base_url, files, self._swap, renew=renew, proxy=proxy)
 
     def look(self) -> None:
-        """See, at each request, whether it is time to renew or somebody has renewed."""
+        """Check, at each request, whether it is time to renew or somebody has renewed."""
         self._upkeep.look()
 
     def end(self) -> list[H]:

@@ -46,7 +46,7 @@ class Pace:
         with self._lock:
             now = self._now()
             self._interval = error.interval or max(wait, FORGOTTEN_SECONDS)
-            # What was said in whole seconds is up to one less.
+            # Whole seconds are rounded up: the true wait may be up to one less.
             self._taken = max(self._taken, now, now + wait - 1.0 - self._interval)
 
     @property

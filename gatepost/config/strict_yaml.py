@@ -26,7 +26,7 @@ def parse_yaml(file: Path, text: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         place = f" at line {mark.line + 1}" if mark else ""
         raise ConfigurationError(f"{file} is not YAML{place}") from None
-    except (ValueError, TypeError, OverflowError):  # a date that there is not, say
+    except (ValueError, TypeError, OverflowError):  # such as a date that there is not
         raise ConfigurationError(f"{file} holds a value that is none") from None
     except RecursionError:
         raise ConfigurationError(f"{file} is nested too deep") from None
@@ -51,7 +51,7 @@ def _check_names(loader: yaml.SafeLoader, root: Node) -> None:
     left = [root]
     while left:
         node = left.pop()
-        if id(node) in checked:  # an alias leads to what was seen
+        if id(node) in checked:  # an alias leads to a node that was seen
             continue
         checked.add(id(node))
         if isinstance(node, SequenceNode):

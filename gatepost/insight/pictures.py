@@ -24,7 +24,7 @@ class Card:
 
 
 def charts_of(reports: Reports) -> list[Chart]:
-    """Return the charts of a report; of one day its hours, and no course of days."""
+    """Return the charts of a report; for one day its hours, and no course of days."""
     course = [_volume(reports), _times(reports)] if len(reports.places) > 1 else []
     if reports.fewest is not None:
         return [*course, *([_accepted_by_hour(reports)] if reports.hours else [])]

@@ -22,7 +22,7 @@ Days = Mapping[date, Figures]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What reports are asked for: a range of days, of all domains, a domain or a client."""
+    """The reports that are asked for: a range of days, of all domains, a domain or a client."""
 
     first: date
     last: date

@@ -173,8 +173,8 @@ class Reports(msgspec.Struct, frozen=True, kw_only=True):
     grouped_by: str
     """The kind of the groups: client or domain."""
     fewest: int | None = None
-    """The fewest messages of which anything is said in reports for others than a domain's own; None
-    in those of its own."""
+    """The fewest messages of which anything is said, in reports for others than those who run the
+    place; None in all others."""
     groups: list[OfGroup]
     more_groups: int
     senders: Senders | None

@@ -129,7 +129,7 @@ def reading(what: str) -> Iterator[None]:
     except Exception:
         raise Unreadable(f"{what} can't be read") from None
     except BaseException as error:
-        if type(error).__name__ == "PanicException":  # of Rust; pyo3 makes it no Exception
+        if type(error).__name__ == "PanicException":  # Rust's, and no Exception
             raise Unreadable(f"{what} can't be read") from None
         raise
 

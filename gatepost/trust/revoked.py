@@ -116,7 +116,7 @@ class Revoked:
                 raise NotBelieved("a list is older than the one that we have")
         if all(self._lists.get(issuer) == one for issuer, one in found.items()):
             return False
-        self._lists = self._lists | found  # who reads meanwhile has the former ones
+        self._lists = self._lists | found  # a thread that reads meanwhile has the former ones
         self._newest = list(found)
         self._gather()
         return True

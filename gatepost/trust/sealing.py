@@ -43,8 +43,8 @@ class SealingKey:
     kid: bytes
     public: bytes
     use_until: int
-    """The last time, in milliseconds since the epoch, whose ids are sealed to it: no message with a
-    later id is."""
+    """The end of its use, in milliseconds since the epoch: no message with a later id is sealed to
+    it."""
 
 
 @dataclass(frozen=True, slots=True)

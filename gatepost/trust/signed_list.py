@@ -65,7 +65,7 @@ def _has_signed(issuer: x509.Certificate, crl: x509.CertificateRevocationList, d
     if crl.issuer != issuer.subject or algorithm is None:
         return False
     if not isinstance(key, ec.EllipticCurvePublicKey):
-        return False  # intermediates of ours have no others
+        return False  # our intermediates have no other keys
     with reading("the signature"):  # also of one that is another's, or by a digest of no use
         digest = hashes.Hash(algorithm)
         digest.update(_signed_part(der))

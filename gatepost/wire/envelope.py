@@ -15,8 +15,8 @@ from gatepost.clock import FIRST_MS, LAST_MS
 from gatepost.decoding import Undecodable, json_decoder
 from gatepost.ids import id_ms
 
-# What the ledger's columns hold: an envelope that no row can be made of must not get so far as to
-# be tried there again and again, with all that is in its batch.
+# The values that the ledger's columns hold: an envelope that no row can be made of must not get so
+# far as to be tried there again and again, with all that is in its batch.
 Fingerprint = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 Ms = Annotated[int, Meta(ge=FIRST_MS, le=LAST_MS)]
 Mac = Annotated[bytes, Meta(min_length=32, max_length=32)]

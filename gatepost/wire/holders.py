@@ -17,7 +17,7 @@ from gatepost.trust.revocation import Reason
 
 
 class CertificateOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An order of a certificate. `client_id` is name, name.domain or domain:name. Without a
+    """An order for a certificate. `client_id` is name, name.domain or domain:name. Without a
     request, the key is made here."""
 
     client_id: str
@@ -30,7 +30,7 @@ class CertificateOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RenewalOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An order of one more certificate like another. Without a request, the key is made here."""
+    """An order for one more certificate like another. Without a request, the key is made here."""
 
     csr: str | None = None
     pkcs12_password: str | None = None
@@ -51,7 +51,8 @@ class Registration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The certificates that are to be changed; one of the first three fields says which."""
+    """The target of a revocation, hold or release; one of the first three fields says which it
+    is."""
 
     client_id: str | None = None
     serial: str | None = None
@@ -111,8 +112,8 @@ class CertificateDetail(Certificate, frozen=True, kw_only=True):
     hosts: list[str]
     successors: list[str]
     last_used_at: str | None
-    """The time at which it sent the latest of its client's last messages; None if another or none
-    did."""
+    """The time at which it sent the latest of its client's last messages; None if another did, or
+    none."""
     pem: str | None
 
 

@@ -147,7 +147,7 @@ class NewPerson(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RightsChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All rights that somebody has from now on."""
+    """The rights that somebody has from now on, all of them."""
 
     role: UserRole
     client_ids: list[str]

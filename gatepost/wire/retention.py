@@ -41,14 +41,14 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     client_id: str | None
     retention_days: int
     own_days: int | None
-    """The days of its own; None where they are as usual, for a client as its domain's are."""
+    """Its own days; None where they are as usual, for a client as its domain's are."""
     usual_days: int
-    """The days that it would be without its own."""
+    """The days that would hold without its own."""
     may_set: bool
     holds: list[Hold]
     next_day: str
-    """The day whose messages are the next to go …"""
+    """The day whose messages are the next to go."""
     next_at: str
-    """… and the moment after which they go, in the night; nothing goes while there is a hold."""
+    """The moment after which they go, in the night; nothing goes while there is a hold."""
     last_run_at: str | None
     """The time at which retention was last done whole; None if it never was."""

@@ -39,7 +39,7 @@ class Authorities:
 
     @property
     def states(self) -> list[tuple[Authority, str]]:
-        """Each intermediate with what it does: signs, next, retiring."""
+        """Return each intermediate with what it does: signs, next, retiring."""
         self.refresh()
         seen, everyone = self._known
         return list(zip(everyone, ["signs", *(name for name, *_ in seen[1:])], strict=True))

@@ -2,8 +2,8 @@
 lists.
 
 The file is looked into before it is written, each time, since writing ends what it knows. What a
-list in it calls revoked for good, and the ledger doesn't, the ledger has forgotten; so it has a
-hold, if that wasn't released after the list. A certificate that the ledger has no row of stays on
+list in it calls revoked for good, and the ledger doesn't, the ledger has forgotten; likewise a
+hold, if it wasn't released after that list. A certificate that the ledger has no row of stays on
 the lists until it must have expired. A list is believed if an intermediate of ours has signed it.
 """
 
