@@ -2,8 +2,8 @@
 needs.
 
 They are made by whoever runs the database; these are their rights, granted once the tables are
-there. None may read a number, or what opens a body; but for backups none reads sealed bodies, and
-what finds a number.
+there. None may read a number, or what opens a body. Sealed bodies, and what finds a number, are
+read by backups alone, and by those who read from a replica what people are shown.
 """
 
 import re
